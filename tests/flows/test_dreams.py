@@ -14,8 +14,9 @@ from tests.provider.script import HttpError, ScriptItem, ToolCall
 from reverie.core.usage import DREAM
 from reverie.events import DreamEnded, ForkEnded
 from reverie.learning.dreaming.daily_log import open_log, undistilled
+from reverie.learning.dreaming.gates import lock_of
 from reverie.learning.dreaming.review import Report
-from reverie.learning.dreaming.service import DreamOptions, dream, lock_of, report_of
+from reverie.learning.dreaming.service import DreamOptions, dream, report_of
 from reverie.learning.side_models import choose_model
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author

@@ -11,15 +11,13 @@ from reverie.errors import InputError, StorageError
 from reverie.files.locks import STALE_AFTER
 from reverie.learning.dreaming.changes import Reason
 from reverie.learning.dreaming.dream import Branch, Dreamt, tidy_dreamer
-from reverie.learning.dreaming.gates import FILE, Due, Held
+from reverie.learning.dreaming.gates import FILE, Due, Held, gates_for, lock_of
 from reverie.learning.dreaming.review import Report, Turn
 from reverie.learning.dreaming.service import (
     DreamOptions,
     approve,
     dream,
     dreams,
-    gates_for,
-    lock_of,
     reject,
     report_of,
     status_of,

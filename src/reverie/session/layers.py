@@ -25,8 +25,9 @@ from reverie.core.request import Head
 from reverie.core.usage import Prices
 from reverie.core.window import Window
 from reverie.events import Announce
+from reverie.learning.dreaming.gates import gate_with_rest
 from reverie.learning.dreaming.in_session import Dreaming
-from reverie.learning.dreaming.service import DreamOptions, dream, gate_with_rest
+from reverie.learning.dreaming.service import DreamOptions, dream
 from reverie.learning.extraction.fork import Learning, Settled
 from reverie.learning.past_sessions import PastIndexing
 from reverie.learning.runs import note_run

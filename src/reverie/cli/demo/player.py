@@ -24,7 +24,8 @@ from reverie.core.messages import Text, new_message
 from reverie.core.prompt_cache.tracker import Broken
 from reverie.core.usage import MAIN, Entry, Usage
 from reverie.core.window import Window
-from reverie.learning.dreaming.service import dreams, lock_of, report_of
+from reverie.learning.dreaming.gates import lock_of
+from reverie.learning.dreaming.service import dreams, report_of
 from reverie.ports import Model
 from reverie.session.build import open_session
 from reverie.session.options import SessionOptions

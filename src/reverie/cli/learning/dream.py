@@ -105,7 +105,8 @@ def _chosen(asked: Asked) -> Action:
 def _dream(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
     from reverie.context import NotDue
     from reverie.core.usage import DREAM
-    from reverie.learning.dreaming.service import DreamOptions, dream, gates_for
+    from reverie.learning.dreaming.gates import gates_for
+    from reverie.learning.dreaming.service import DreamOptions, dream
     from reverie.learning.side_models import choose_model
 
     due = None if asked.force else gates_for(app, memory).due()

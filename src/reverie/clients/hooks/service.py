@@ -46,8 +46,7 @@ from reverie.core.foreign_text import quoted
 from reverie.core.messages import Text, new_message
 from reverie.errors import ReverieError
 from reverie.events import Announce, MemoriesSaved, TroubleNoted
-from reverie.learning.dreaming.gates import Due
-from reverie.learning.dreaming.service import gate_with_rest
+from reverie.learning.dreaming.gates import Due, gate_with_rest
 from reverie.learning.service import Learnt
 from reverie.memory.locations import IDENTITY
 from reverie.settings.schema import NEVER

@@ -9,8 +9,9 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from reverie.context import NotDue
 from reverie.errors import StorageError
@@ -18,6 +19,16 @@ from reverie.files import atomic
 from reverie.files.folders import make_private
 from reverie.files.locks import Holder, gone, is_alive, started, this_host
 from reverie.ports import Clock
+
+if TYPE_CHECKING:
+    from reverie.memory.locations import MemoryLocation
+    from reverie.memory.opening import OpenMemory
+    from reverie.settings.projects import Project
+    from reverie.workspace import Workspace
+
+DREAMS = "dreams"
+TRIED = "tried"
+REST_SECONDS = 3_600.0
 
 HOUR = 3600.0
 SCAN_EVERY = 600.0
@@ -216,3 +227,58 @@ class ConsolidateLock:
             pid = left.name.split(".")[-2]
             if pid.isdecimal() and not is_alive(int(pid)):
                 left.unlink(missing_ok=True)
+
+
+def lock_of(place: MemoryLocation, clock: Clock) -> ConsolidateLock:
+    """The lock file, always in our own directory, never inside another client's."""
+    ours = place.directory.parent == place.state
+    return ConsolidateLock((place.directory if ours else place.state) / FILE, clock)
+
+
+def gates_for(app: Workspace, memory: OpenMemory, session: str = "") -> Gates:
+    """The gates of one session, checked at the end of every turn."""
+    hours, sessions = app.settings["dream.hours"], app.settings["dream.sessions"]
+    return Gates(
+        lock_of(memory.place, app.clock).last_dream,
+        partial(_sessions_since, app.project, session),
+        app.clock,
+        Thresholds(cast("float", hours), cast("int", sessions)),
+    )
+
+
+def gate_with_rest(app: Workspace, memory: OpenMemory, session: str) -> Callable[[], Due | NotDue]:
+    """The gates for the end of a turn, with an hour's rest after each try.
+
+    Otherwise a dream that is stopped whenever the person exits would be paid for again and again.
+    """
+    gates = gates_for(app, memory, session)
+    tried = memory.place.state / DREAMS / TRIED
+
+    def due() -> Due | NotDue:
+        found = gates.due()
+        if isinstance(found, NotDue):
+            return found
+        with suppress(OSError):
+            if app.clock.now() - float(tried.read_text()) < REST_SECONDS:
+                return NotDue("the last try was less than an hour ago")
+        with suppress(OSError):
+            make_private(tried.parent)
+            tried.write_text(str(app.clock.now()))
+        return found
+
+    return due
+
+
+def _sessions_since(project: Project, session: str, moment: float) -> int:
+    """Count the sessions newer than a time, ours and other clients', without this one."""
+    ours = _changed_since(project.sessions, moment)
+    journals = sum(name.endswith(".jsonl") and name != f"{session}.jsonl" for name in ours)
+    return journals + len(_changed_since(project.folder / "hooks", moment))
+
+
+def _changed_since(folder: Path, moment: float) -> list[str]:
+    try:
+        with os.scandir(folder) as listing:
+            return [item.name for item in listing if item.stat().st_mtime > moment]
+    except OSError:
+        return []

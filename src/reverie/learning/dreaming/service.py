@@ -1,11 +1,11 @@
-"""The dream service: gates, running a dream, recall probes, stored reports and their review."""
+"""The dream service: running a dream, stored reports and their review."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -16,7 +16,6 @@ from reverie.context import NotDue
 from reverie.core.usage import DREAM
 from reverie.errors import InputError, ReverieError
 from reverie.events import Announce, no_listener
-from reverie.files.folders import make_private
 from reverie.files.json_files import read_json, write_json
 from reverie.files.locks import gone
 from reverie.learning.dreaming import facts
@@ -29,7 +28,7 @@ from reverie.learning.dreaming.dream import (
     run,
     tidy_dreamer,
 )
-from reverie.learning.dreaming.gates import FILE, Busy, ConsolidateLock, Due, Gates, Thresholds
+from reverie.learning.dreaming.gates import DREAMS, Busy, ConsolidateLock, lock_of
 from reverie.learning.dreaming.in_session import dreamer_of
 from reverie.learning.dreaming.judging import Budget
 from reverie.learning.dreaming.log import log_dreamer
@@ -59,77 +58,14 @@ if TYPE_CHECKING:
     from reverie.agent.turns import Finished
     from reverie.core.usage import Entry
     from reverie.memory.format.topic import Topic
-    from reverie.memory.locations import MemoryLocation
     from reverie.memory.opening import OpenMemory
     from reverie.memory.store import FileStore
     from reverie.ports import Clock
-    from reverie.settings.projects import Project
     from reverie.workspace import Workspace
 
-DREAMS = "dreams"
 BRANCHES = "branches"
 STATUS = "status.json"
 STOP = "stop"
-TRIED = "tried"
-REST_SECONDS = 3_600.0
-
-
-# --- gates ---
-
-
-def lock_of(place: MemoryLocation, clock: Clock) -> ConsolidateLock:
-    """The lock file, always in our own directory, never inside another client's."""
-    ours = place.directory.parent == place.state
-    return ConsolidateLock((place.directory if ours else place.state) / FILE, clock)
-
-
-def gates_for(app: Workspace, memory: OpenMemory, session: str = "") -> Gates:
-    """The gates of one session, checked at the end of every turn."""
-    hours, sessions = app.settings["dream.hours"], app.settings["dream.sessions"]
-    return Gates(
-        lock_of(memory.place, app.clock).last_dream,
-        partial(_sessions_since, app.project, session),
-        app.clock,
-        Thresholds(cast("float", hours), cast("int", sessions)),
-    )
-
-
-def gate_with_rest(app: Workspace, memory: OpenMemory, session: str) -> Callable[[], Due | NotDue]:
-    """The gates for the end of a turn, with an hour's rest after each try.
-
-    Otherwise a dream that is stopped whenever the person exits would be paid for again and again.
-    """
-    gates = gates_for(app, memory, session)
-    tried = memory.place.state / DREAMS / TRIED
-
-    def due() -> Due | NotDue:
-        found = gates.due()
-        if isinstance(found, NotDue):
-            return found
-        with suppress(OSError):
-            if app.clock.now() - float(tried.read_text()) < REST_SECONDS:
-                return NotDue("the last try was less than an hour ago")
-        with suppress(OSError):
-            make_private(tried.parent)
-            tried.write_text(str(app.clock.now()))
-        return found
-
-    return due
-
-
-def _sessions_since(project: Project, session: str, moment: float) -> int:
-    """Count the sessions newer than a time, ours and other clients', without this one."""
-    ours = _changed_since(project.sessions, moment)
-    journals = sum(name.endswith(".jsonl") and name != f"{session}.jsonl" for name in ours)
-    return journals + len(_changed_since(project.folder / "hooks", moment))
-
-
-def _changed_since(folder: Path, moment: float) -> list[str]:
-    try:
-        with os.scandir(folder) as listing:
-            return [item.name for item in listing if item.stat().st_mtime > moment]
-    except OSError:
-        return []
 
 
 # --- a dream ---
@@ -313,9 +249,6 @@ def _read_text(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
-
-
-# --- recall probes ---
 
 
 # --- stored reports and their review ---
