@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import anthropic
 import openai
@@ -317,9 +318,19 @@ class TestShadow:
 
 
 class TestFailure:
-    def test_late_means_the_clients_own_request(self, start, provider):
+    def test_late_means_the_clients_own_request(self, start, provider, monkeypatch):
+        replied, find = threading.Event(), Sessions.find
+
+        def find_late(*given):
+            replied.wait()
+            return find(*given)
+
+        monkeypatch.setattr(Sessions, "find", find_late)
         proxy = start("proxy.patience=1")
-        assert said(proxy, messages=[user("hi")]).content[0].text
+        try:
+            assert said(proxy, messages=[user("hi")]).content[0].text
+        finally:
+            replied.set()
         assert provider.requests[0].json["messages"] == [user("hi")]
         assert proxy.engine.troubles.counts["late"] == 1
 
