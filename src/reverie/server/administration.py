@@ -11,7 +11,7 @@ from reverie.memory.changes.pointers import pointed
 from reverie.memory.format import topic as topics
 from reverie.memory.format.revisions import Author, Put, version
 from reverie.memory.postgres import sharing
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow
 from reverie.memory.postgres.tenants import Tenancy
 from reverie.server.calls import Answer, Call, Problem
 

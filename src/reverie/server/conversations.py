@@ -18,7 +18,7 @@ from reverie.core.codec import message_from_json, message_to_json
 from reverie.core.messages import Message, new_message
 from reverie.errors import ReverieError
 from reverie.memory.postgres.database import Connection
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow
 from reverie.server.calls import Answer, Call, Problem
 from reverie.server.episodes import index_messages
 
@@ -37,7 +37,7 @@ def post_conversation(call: Call) -> Answer:
     if len(session) > _LONGEST_SESSION:
         raise Problem(422, f"the name of a conversation has at most {_LONGEST_SESSION} characters")
     project = call.project()
-    if call.is_team(project):
+    if project.shared:
         raise Problem(422, "conversations are private", "post it to a project of a private space")
     now = call.parts.clock.now()
     read = _read(given)

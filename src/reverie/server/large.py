@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from psycopg.types.json import Jsonb
 
 from reverie.memory.postgres.database import Connection
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow
 
 INDEX = "index"
 # Up to here a project is scanned, and nothing is missed.

@@ -39,11 +39,12 @@ from reverie.memory.format.revisions import Author, Revision
 from reverie.memory.format.taxonomy import labelled, split
 from reverie.memory.postgres import sharing
 from reverie.memory.postgres.database import Connection
-from reverie.memory.postgres.store import PostgresStore, ProjectRow
+from reverie.memory.postgres.rows import ProjectRow
+from reverie.memory.postgres.store import Meaning, PostgresStore, no_meaning
 from reverie.memory.scratch import Scratch
 from reverie.memory.service.opening import PERSON
 from reverie.server.conversations import DREAM, EXTRACT, messages_of
-from reverie.server.search import PostgresRecall, index_files
+from reverie.server.search import PostgresRecall, index_files, meaning_by
 from reverie.server.worker import JobRun, Work
 
 if TYPE_CHECKING:
@@ -105,8 +106,14 @@ class Learner:
 class JobStore(PostgresStore):
     """A project's memory with the identity of a job instead of a key."""
 
-    def __init__(self, job: JobRun, clock: Clock, project: ProjectRow | None = None) -> None:
-        super().__init__(job.database, "", project or job.project, clock, index_files)
+    def __init__(
+        self,
+        job: JobRun,
+        clock: Clock,
+        project: ProjectRow | None = None,
+        meaning: Meaning = no_meaning,
+    ) -> None:
+        super().__init__(job.database, "", project or job.project, clock, index_files, meaning)
         self.job = job
 
     @contextmanager
@@ -148,8 +155,9 @@ class ProjectLearning:
         places: dict[MemoryScope, ProjectRow] = {"project": here}
         if about_person != here.project:
             places["person"] = ProjectRow(here.org, here.space, about_person, PERSON)
+        meaning = meaning_by(learner.embedder)
         stores = {
-            scope: JobStore(job, learner.clock, place).within(connection)
+            scope: JobStore(job, learner.clock, place, meaning).within(connection)
             for scope, place in places.items()
         }
         space = connection.execute(

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import uvicorn
 
+from reverie.http_server import HttpServer, listen
 from reverie.memory.postgres.database import (
     APP,
     WORKER,
@@ -30,7 +29,7 @@ from reverie.server.calls import Parts
 from reverie.server.episodes import EpisodeSearch
 from reverie.server.large import INDEX, index_project
 from reverie.server.learning import Learner
-from reverie.server.search import PostgresRecall, index_files
+from reverie.server.search import PostgresRecall, index_files, meaning_by
 from reverie.server.telemetry import Telemetry
 from reverie.server.worker import Worker, usual_effects
 
@@ -103,27 +102,8 @@ def service(
     scrubber = SecretScrubber(home / ALLOWED)
     model = embedder()
     recall, search = PostgresRecall(clock, model), EpisodeSearch(clock, model)
-    return Service(Parts(database, clock, scrubber, index_files, recall, search), telemetry)
-
-
-class Server(uvicorn.Server):
-    """Says that it is no longer ready as soon as it is told to stop, then finishes its requests."""
-
-    def __init__(
-        self, config: uvicorn.Config, service: Service, told: Callable[[str], None]
-    ) -> None:
-        super().__init__(config)
-        self._service = service
-        self._told = told
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        for listening in self.servers if self.started else ():
-            self._told(f"http://{self.config.host}:{listening.sockets[0].getsockname()[1]}")
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._service.draining = True
-        super().handle_exit(sig, frame)
+    parts = Parts(database, clock, scrubber, index_files, meaning_by(model), recall, search)
+    return Service(parts, telemetry)
 
 
 def serve(
@@ -135,21 +115,21 @@ def serve(
     told: Callable[[str], None],
 ) -> None:
     """Serve until SIGTERM or SIGINT; `workers` is how many run beside it, and their address."""
+    opened = listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    config = uvicorn.Config(
+        made.app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE
+    )
+    server = HttpServer(
+        config, lambda: told(f"http://{shown}:{opened.getsockname()[1]}"), stopping=made.drain
+    )
 
     async def main() -> None:
-        config = uvicorn.Config(
-            made.app,
-            host=host,
-            port=port,
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=GRACE,
-        )
-        server = Server(config, made, told)
         async with _working(made, *workers, home):
-            await server.serve()
+            await server.serve([opened])
 
-    asyncio.run(main())
+    with opened:
+        asyncio.run(main())
 
 
 @contextlib.asynccontextmanager

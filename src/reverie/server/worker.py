@@ -23,7 +23,7 @@ from pgqueuer.db import PsycopgDriver
 from pgqueuer.errors import RetryRequested
 
 from reverie.memory.postgres.database import Away, Connection, Database
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow
 from reverie.server.large import ask_if_large
 from reverie.server.search import EMBED, embed_pending
 from reverie.server.telemetry import Telemetry

@@ -16,7 +16,7 @@ from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.taxonomy import may_share
 from reverie.memory.postgres.database import Claims, Connection, NotAllowed
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow
 from reverie.ports import Scrubber
 
 # A reservation whose caller never came back counts for so long.
