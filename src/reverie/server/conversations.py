@@ -44,9 +44,11 @@ def post_conversation(call: Call) -> Answer:
     messages = [clean_message(replace(m, at=m.at or now), call.parts.scrubber) for m in read]
     added = add_messages(call.connection, project, session, messages)
     if added:
+        # Who posted it pays for the model that reads it.
+        detail = {"space": project.space, "session": session, "key": call.claims.key}
         call.connection.execute(
             "SELECT reverie.enqueue(%s, %s, %s)",
-            (EXTRACT, project.project, Jsonb({"space": project.space, "session": session})),
+            (EXTRACT, project.project, Jsonb(detail)),
         )
         schedule_dream(call.connection, project)
     return Answer.of({"session": session, "added": added}, 202 if added else 200)

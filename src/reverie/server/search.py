@@ -171,6 +171,7 @@ class PostgresRecall:
     ) -> list[dict[str, Any]]:
         """The best by words and the best by meaning, with the store's usual likeness."""
         asked = {
+            "space": project.space,
             "project": project.project,
             "vector": None if vector is None else vector_text(vector),
             "model": self._embedder.name if self._embedder else "",

@@ -62,6 +62,11 @@ class JobRun:
         with self.database.entered_for(self.detail["org"], self.detail["space"]) as connection:
             yield connection
 
+    def was_noted(self, connection: Connection) -> bool:
+        """Whether its effect happened before."""
+        found = connection.execute("SELECT 1 FROM reverie.effects WHERE job = %s", (self.name,))
+        return found.fetchone() is not None
+
     def note(self, connection: Connection) -> bool:
         """Note in the transaction of the effect that it happened; False if it had happened before."""
         return bool(

@@ -31,3 +31,31 @@ BEGIN
         THEN RETURN '{}'; END IF;
     RETURN substr(stated, 66)::jsonb;
 END $$;
+
+-- How many passages a large project had when it was indexed; counting them takes as long as a scan.
+ALTER TABLE reverie.projects ADD COLUMN passages bigint NOT NULL DEFAULT 0;
+GRANT UPDATE (passages) ON reverie.projects TO reverie_app;
+
+-- The passages of a large project that have any of some words, those with the weightiest first. A policy keeps
+-- PostgreSQL from using an index on words, because their operator could tell of rows that the policy hides. So
+-- this runs as the owner, and checks itself whether the key may read the space.
+DO $$ BEGIN
+    EXECUTE format('CREATE POLICY searching ON reverie.passages FOR SELECT TO %I USING (true)', current_user);
+END $$;
+CREATE FUNCTION reverie.worded(
+    place uuid, wanted uuid, any_of tsquery, asked tsquery[], weights float[],
+    archived boolean, kinds text[], since float, until float, most integer
+) RETURNS TABLE (id bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+    IF NOT place = ANY (reverie.readable()) THEN RETURN; END IF;
+    RETURN QUERY SELECT p.id FROM reverie.passages p
+        WHERE p.large AND p.org = reverie.org() AND p.space = place AND p.project = wanted AND p.words @@ any_of
+            AND (archived OR NOT (p.standing ->> 'archived')::boolean)
+            AND (kinds IS NULL OR p.standing ->> 'type' = ANY (kinds))
+            AND (since IS NULL OR p.at >= since) AND (until IS NULL OR p.at < until)
+        ORDER BY (SELECT sum(t.weight) FROM unnest(asked, weights) t(term, weight) WHERE p.words @@ t.term) DESC, p.id
+        LIMIT most;
+END $$;
+REVOKE ALL ON FUNCTION reverie.worded(uuid, uuid, tsquery, tsquery[], float[], boolean, text[], float, float, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION reverie.worded(uuid, uuid, tsquery, tsquery[], float[], boolean, text[], float, float, integer) TO reverie_app;
