@@ -56,7 +56,7 @@ Meaning = Callable[[str], tuple[str, str] | None]
 
 # Similar memories are the best by shared words and the best by meaning. Of 690 pairs of facts, old and
 # new, in one store of 1,260, these find as many as the twenty best by words, or more.
-_BY_WORDS = 6
+_BY_WORDS = 5
 _BY_MEANING = 4
 _BY_WORDS_ALONE = 12
 
