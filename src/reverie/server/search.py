@@ -79,7 +79,7 @@ def meaning_by(embedder: Embedder | None) -> Meaning:
     def meaning(text: str) -> tuple[str, str] | None:
         if embedder is None or not text.strip():
             return None
-        return embedder.name, vector_text(embedder.encode([text], "passage")[0])
+        return embedder.name, vector_text(embedder.encode([plain(text)], "passage")[0])
 
     return meaning
 
