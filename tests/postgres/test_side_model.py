@@ -15,6 +15,7 @@ from tests.provider.provider import Provider
 from tests.provider.record import RecordedRequest
 from tests.provider.script import ScriptItem, ToolCall
 
+from reverie.errors import InputError
 from reverie.server.side_model import SideModel
 
 PAYROLL = "Bruno owns the payroll service since March."
@@ -135,3 +136,9 @@ def test_a_dream_with_a_model(running: Running, desk: Desk):
     assert (dream["state"], dream["report"]["model"]) == ("completed", MODEL)
     assert "Good morning." in asked[-1]
     assert {row[:2] for row in ledger(running)} == {("worker", "dream")}
+
+
+def test_a_model_that_no_provider_has_is_told_at_the_start(desk: Desk):
+    assert SideModel.of(desk.app()) is None
+    with pytest.raises(InputError, match="nowhere"):
+        SideModel.of(desk.app("server.model=nowhere:small"))

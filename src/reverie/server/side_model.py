@@ -89,7 +89,8 @@ class SideModel:
     def of(cls, app: Workspace) -> SideModel | None:
         """None: the settings name none, and the rules work alone."""
         name = str(app.settings["server.model"] or OFFLINE)
-        return None if name == OFFLINE else cls(app, name)
+        # A name that no provider has is told now, and not by every job.
+        return None if app.provider_of(name) is None else cls(app, name)
 
     @asynccontextmanager
     async def agents(
