@@ -1,4 +1,4 @@
-"""Serves an application on a socket until SIGINT or SIGTERM: for the page, the proxy and MCP."""
+"""Serves an application on a socket until SIGINT or SIGTERM: the page, the proxy, MCP, the service."""
 
 from __future__ import annotations
 
@@ -21,12 +21,18 @@ if TYPE_CHECKING:
 class HttpServer(uvicorn.Server):
     """Uvicorn that calls `ready` once clients can connect, and ends on a signal without raising it.
 
-    A second signal does not wait for open responses.
+    `stopping` is called when the signal comes. A second signal does not wait for open responses.
     """
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        ready: Callable[[], None],
+        stopping: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(config)
         self._ready = ready
+        self._stopping = stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -48,6 +54,7 @@ class HttpServer(uvicorn.Server):
                 signal.signal(number, handler)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._stopping()
         if self.should_exit:
             self.force_exit = True
         self.should_exit = True
@@ -55,8 +62,9 @@ class HttpServer(uvicorn.Server):
 
 def listen(host: str, *ports: int) -> socket.socket:
     """A bound socket on the first of these ports that is free; 0 is any free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in ports:
-        opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        opened = socket.socket(family, socket.SOCK_STREAM)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             opened.bind((host, port))

@@ -178,6 +178,9 @@ def sql_attempts(
     yield "row security", "SET row_security = off"
     yield "queue", "SELECT * FROM pgqueuer"
     yield "enqueue", f"SELECT reverie.enqueue('embed', '{project}', '{{\"space\": \"{org}\"}}')"
+    for space in victim.ids["space"][1:]:
+        found = f"reverie.worded('{space}', '{project}', 'a', ARRAY['a'::tsquery], ARRAY[1.0], "
+        yield "words", f"SELECT '{project}' FROM {found}true, NULL, NULL, NULL, 9)"
     yield "organisation", "SELECT reverie.create_organisation('mine')"
     yield (
         "write there",

@@ -15,7 +15,8 @@ from tests.place import FixedClock
 
 from reverie.memory.postgres.database import APP, WORKER, Database, migrate, with_role
 from reverie.memory.postgres.embedded import EmbeddedPostgres
-from reverie.memory.postgres.store import PostgresStore, index_nothing
+from reverie.memory.postgres.rows import index_nothing
+from reverie.memory.postgres.store import PostgresStore
 from reverie.memory.postgres.tenants import Tenancy, create_organisation
 
 _TEMPLATE = "template_reverie"
@@ -36,10 +37,15 @@ def server() -> EmbeddedPostgres:
 
 def fresh_database() -> str:
     """The owner's address of a new database with the schema."""
+    return server().url(database=empty_database(_TEMPLATE))
+
+
+def empty_database(template: str = "template1") -> str:
+    """The name of a new database, like another one."""
     name = f"test_{os.getpid()}_{next(_numbers)}"
     with psycopg.connect(server().url(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
-    return server().url(database=name)
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    return name
 
 
 @dataclass

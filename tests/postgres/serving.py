@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.postgres.running import Fleet
 
     from reverie.ports import Clock
+    from reverie.server.side_model import SideModel
 
 
 class Running:
@@ -31,6 +32,8 @@ class Running:
         self.fleet = fleet
         self.home = home
         self.clock = clock or SystemClock()
+        # What workers learn with besides the rules.
+        self.model: SideModel | None = None
         self.service = service(fleet.app_url, self.clock, home)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
@@ -55,7 +58,7 @@ class Running:
         from pgqueuer.types import QueueExecutionMode
 
         database = Database(self.fleet.worker_url).open()
-        worker = usual_worker(database, self.clock, self.home)
+        worker = usual_worker(database, self.clock, self.home, model=self.model)
 
         async def run() -> None:
             async with await psycopg.AsyncConnection.connect(

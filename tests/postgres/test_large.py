@@ -113,3 +113,28 @@ def test_a_job_that_was_killed_goes_on(running: Running, store, monkeypatch: pyt
         found = connection.execute("SELECT count(*) AS rows FROM reverie.passages WHERE large")
         assert found.fetchone()["rows"] == 100
     database.close()
+
+
+def test_words_of_a_large_project_are_found_by_its_own_keys_only(running: Running, store):
+    tenant, memory = store
+    place = memory.project
+    database = Database(running.fleet.worker_url).open()
+    detail = {"org": place.org, "space": place.space, "project": place.project}
+    large.index_project(JobRun(database, detail, "index/1"))
+    database.close()
+    other = running.fleet.tenant("globex")
+    mine = other.tenancy.row(project(running, other).rpartition("/")[2])
+    counts = []
+    for token, space in (
+        (tenant.admin, place.space),
+        (other.admin, place.space),
+        (other.admin, mine.space),
+    ):
+        with running.fleet.database.entered(token) as (connection, _):
+            found = connection.execute(
+                "SELECT count(*) AS rows FROM reverie.worded(%s, %s, 'team', "
+                "ARRAY['team'::tsquery], ARRAY[1.0], true, NULL, NULL, NULL, 500)",
+                (space, place.project),
+            )
+            counts.append(found.fetchone()["rows"])
+    assert counts == [100, 0, 0]

@@ -18,7 +18,9 @@ from reverie.learning.dreaming.service import DreamOptions, dream
 from reverie.memory.postgres import sharing
 from reverie.memory.postgres.database import Database
 from reverie.memory.secrets.scrubber import SecretScrubber
-from reverie.server.learning import LEASE, Dreaming, Learner
+from reverie.server.dreams import LEASE, Dreaming
+from reverie.server.dreams import dream as dream_job
+from reverie.server.learning import Learner
 from reverie.server.worker import JobRun
 
 DEPLOYS = "Remember that we deploy the shop with make ship every Friday."
@@ -200,13 +202,13 @@ def test_a_dream_comes_once_and_not_beside_another(running: Running, dreaming):
     lease = f"{at}/leases/{LEASE}"
     other = {"holder": "a laptop", "seconds": 60}
     assert running.ask(tenant.admin, "PUT", lease, other)[0] == 200
-    learner.dream(job(1))
+    dream_job(learner, job(1))
     assert revisions(running, tenant, at) == ["user", "user"]
     assert running.ask(tenant.admin, "DELETE", f"{lease}?holder=a%20laptop")[0] == 204
-    learner.dream(job(1))
+    dream_job(learner, job(1))
     made = revisions(running, tenant, at)
     assert made[0] == "dream"
-    learner.dream(job(1))
+    dream_job(learner, job(1))
     assert revisions(running, tenant, at) == made
     assert len(running.ask(tenant.admin, "GET", f"{at}/dreams")[1]["dreams"]) == 1
     # The lease was given back.

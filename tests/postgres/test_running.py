@@ -13,11 +13,12 @@ import pytest
 import yaml
 from tests.cli.run import data, failed, hears_signals
 from tests.place import Place
-from tests.postgres.running import Fleet, fresh_database, server
+from tests.postgres.running import Fleet, empty_database, fresh_database, server
 from tests.postgres.serving import Running
 
 from reverie.memory.format.revisions import Author, Put
-from reverie.memory.postgres.database import Database, migrate
+from reverie.memory.postgres.database import APP, WORKER, Database, migrate, with_role
+from reverie.memory.postgres.tenants import create_organisation
 from reverie.memory.service.connection import ServiceConnection
 from reverie.server.worker import Worker
 
@@ -141,14 +142,73 @@ def test_writers_go_on_when_the_database_restarts(running: Running):
     assert len(store.entries()) == 12
 
 
-def test_the_examples_name_commands_that_exist():
-    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
-    commands = [service.get("command", "serve") for service in compose["services"].values()]
+def example_steps() -> dict[str, list[tuple[list[str], set[str]]]]:
+    """The commands of both examples in their order, with the variables they are given."""
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
     objects = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))
-    commands += [
-        container["args"][0]
+    containers = [
+        container
         for one in objects
         if "template" in one["spec"]
         for container in one["spec"]["template"]["spec"]["containers"]
     ]
-    assert {command.split()[0] for command in commands} == {"serve", "worker"}
+    return {
+        "compose": [
+            (compose[name]["command"].split(), set(compose[name]["environment"]))
+            for name in ("migrate", "service", "worker")
+        ],
+        "kubernetes": [
+            (one["args"], {variable["name"] for variable in one["env"]}) for one in containers
+        ],
+    }
+
+
+@pytest.mark.parametrize("example", ["compose", pytest.param("kubernetes", marks=pytest.mark.slow)])
+def test_the_examples_run(example: str, place: Place):
+    """Each with its own role's address: the schema first, then the service, then a worker."""
+    url = server().url(database=empty_database())
+    roles = {
+        "migrate": url,
+        "serve": with_role(url, APP, "pw"),
+        "worker": with_role(url, WORKER, "pw"),
+    }
+    processes = []
+    try:
+        for arguments, variables in example_steps()[example]:
+            kind = "migrate" if "--migrate-only" in arguments else arguments[0]
+            given = {"REVERIE_DATABASE": roles[kind], "REVERIE_DATABASE_PASSWORD": "pw"}
+            assert variables <= set(given)
+            more = ["--port", "0"] if kind == "serve" else []
+            process = subprocess.Popen(
+                [sys.executable, "-m", "reverie", *arguments, *more, "--home", str(place.home)],
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, **{name: given[name] for name in variables}},
+                preexec_fn=hears_signals,
+            )
+            if kind == "migrate":
+                told = process.communicate(timeout=60)[1]
+                assert process.returncode == 0, told
+                key = create_organisation(url, "acme")
+            else:
+                processes.append(process)
+            if kind == "serve":
+                line = process.stderr.readline()
+                connection = ServiceConnection(line.split()[3].rstrip(";"), key)
+                connection.send("POST", "/v1/spaces", {"name": "ada", "kind": "private"})
+                found = connection.send("PUT", "/v1/spaces/ada/projects/shop", {}).data
+                path = f"/v1/projects/{found['project']}"
+                said = [{"role": "user", "content": "Remember that we deploy with make ship."}]
+                connection.send("POST", f"{path}/conversations/one", {"messages": said})
+        # The worker learns from what was posted to the service; the queue tells of every change.
+        with psycopg.connect(url, autocommit=True) as queue:
+            queue.execute("LISTEN ch_pgqueuer")
+            while not (memories := connection.get(f"{path}/memories").data["memories"]):
+                assert list(queue.notifies(timeout=60, stop_after=1))
+        assert [one["description"] for one in memories] == ["We deploy with make ship."]
+        connection.close()
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=60)
+    assert [process.returncode for process in processes] == [0, 0]

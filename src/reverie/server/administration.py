@@ -7,11 +7,12 @@ from typing import Any
 
 from psycopg.errors import UniqueViolation
 
+from reverie.core.usage import Refused
 from reverie.memory.changes.pointers import pointed
 from reverie.memory.format import topic as topics
 from reverie.memory.format.revisions import Author, Put, version
 from reverie.memory.postgres import sharing
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow
 from reverie.memory.postgres.tenants import Tenancy
 from reverie.server.calls import Answer, Call, Problem
 
@@ -224,16 +225,16 @@ def give_lease_back(call: Call) -> Answer:
 def reserve_money(call: Call) -> Answer:
     """Reserve money before a model call: {purpose, session, ceiling}; 402 if a cap forbids it."""
     data = call.body()
-    ticket, refusal = sharing.reserve(
+    decision = sharing.reserve(
         call.connection,
-        call.claims,
+        (call.claims.org, call.claims.key),
         call.text(data, "purpose"),
         call.text(data, "session", ""),
         _amount(data, "ceiling"),
     )
-    if refusal:
-        raise Problem(402, "a cap forbids this call", refusal)
-    return Answer.of({"ticket": ticket}, 201)
+    if isinstance(decision, Refused):
+        raise Problem(402, "a cap forbids this call", decision.reason)
+    return Answer.of({"ticket": decision.ticket}, 201)
 
 
 def settle_money(call: Call) -> Answer:

@@ -57,6 +57,10 @@ class Service:
             lifespan=self._lifespan,
         )
 
+    def drain(self) -> None:
+        """Say that it is not ready any more; requests that come nevertheless are answered."""
+        self.draining = True
+
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         yield

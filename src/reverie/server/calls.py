@@ -14,7 +14,8 @@ from psycopg.types.json import Jsonb
 
 from reverie.errors import ReverieError, WriteConflict
 from reverie.memory.postgres.database import Away, Claims, Connection, Database, NotAllowed
-from reverie.memory.postgres.store import Indexing, PostgresStore, ProjectRow
+from reverie.memory.postgres.rows import Indexing, ProjectRow
+from reverie.memory.postgres.store import Meaning, PostgresStore
 from reverie.ports import Clock, Scrubber
 
 JSON = "application/json"
@@ -67,6 +68,7 @@ class Parts:
     clock: Clock
     scrubber: Scrubber
     indexing: Indexing
+    meaning: Meaning
     recall: Callable[[Connection, ProjectRow, str, int], dict[str, Any]]
     search: Callable[[Connection, ProjectRow, str, int], list[dict[str, Any]]]
 
@@ -110,25 +112,23 @@ class Call:
     def project(self) -> ProjectRow:
         """The project that the path names, if this key sees it."""
         found = self.connection.execute(
-            "SELECT org, space, project, name, large FROM reverie.projects WHERE project = %s",
+            "SELECT p.org, p.space, p.project, p.name, p.large, s.kind FROM reverie.projects p "
+            "JOIN reverie.spaces s ON s.space = p.space WHERE p.project = %s",
             (_uuid(self.path["project"]),),
         ).fetchone()
         if found is None:
             raise Problem(404, "no such project", "this key sees no project of this id")
         org, space, project = (str(found[name]) for name in ("org", "space", "project"))
-        return ProjectRow(org, space, project, found["name"], large=found["large"])
+        shared = found["kind"] == "team"
+        return ProjectRow(org, space, project, found["name"], large=found["large"], shared=shared)
 
     def store(self, project: ProjectRow | None = None) -> PostgresStore:
         row = project or self.project()
         parts = self.parts
-        made = PostgresStore(parts.database, self.token, row, parts.clock, parts.indexing)
+        made = PostgresStore(
+            parts.database, self.token, row, parts.clock, parts.indexing, parts.meaning
+        )
         return made.within(self.connection)
-
-    def is_team(self, project: ProjectRow) -> bool:
-        found = self.connection.execute(
-            "SELECT kind FROM reverie.spaces WHERE space = %s", (project.space,)
-        ).fetchone()
-        return found is not None and found["kind"] == "team"
 
 
 def _uuid(text: str) -> UUID:

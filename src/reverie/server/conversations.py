@@ -18,7 +18,7 @@ from reverie.core.codec import message_from_json, message_to_json
 from reverie.core.messages import Message, new_message
 from reverie.errors import ReverieError
 from reverie.memory.postgres.database import Connection
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow
 from reverie.server.calls import Answer, Call, Problem
 from reverie.server.episodes import index_messages
 
@@ -37,16 +37,18 @@ def post_conversation(call: Call) -> Answer:
     if len(session) > _LONGEST_SESSION:
         raise Problem(422, f"the name of a conversation has at most {_LONGEST_SESSION} characters")
     project = call.project()
-    if call.is_team(project):
+    if project.shared:
         raise Problem(422, "conversations are private", "post it to a project of a private space")
     now = call.parts.clock.now()
     read = _read(given)
     messages = [clean_message(replace(m, at=m.at or now), call.parts.scrubber) for m in read]
     added = add_messages(call.connection, project, session, messages)
     if added:
+        # Who posted it pays for the model that reads it.
+        detail = {"space": project.space, "session": session, "key": call.claims.key}
         call.connection.execute(
             "SELECT reverie.enqueue(%s, %s, %s)",
-            (EXTRACT, project.project, Jsonb({"space": project.space, "session": session})),
+            (EXTRACT, project.project, Jsonb(detail)),
         )
         schedule_dream(call.connection, project)
     return Answer.of({"session": session, "added": added}, 202 if added else 200)

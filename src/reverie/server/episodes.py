@@ -14,13 +14,14 @@ from psycopg.types.json import Jsonb
 
 from reverie.core.messages import Message
 from reverie.memory.postgres.database import Connection
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow, plain
+from reverie.memory.postgres.store import lexeme
 from reverie.recall import fuse, queries
 from reverie.recall.candidates import Candidate
 from reverie.recall.documents import snippet, split
 from reverie.recall.episodes import REACH
 from reverie.recall.search import speaks
-from reverie.server.search import EMBED, lexeme, plain, question_vector, unfit, vector_text
+from reverie.server.search import EMBED, question_vector, unfit, vector_text
 from reverie.text import timewords, words
 from reverie.text.words import plain_words
 

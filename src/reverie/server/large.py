@@ -15,15 +15,16 @@ from typing import Any, Protocol
 
 from psycopg.types.json import Jsonb
 
+from reverie.memory.format.manifest import rarity
 from reverie.memory.postgres.database import Connection
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow
 
 INDEX = "index"
 # Up to here a project is scanned, and nothing is missed.
 MOST_SCANNED = 50_000
 # Of the vectors in the index; models with others are compared exactly, however many rows there are.
 DIMENSIONS = 256
-_SAMPLE = 2_000
+_SAMPLE = 500
 # A word in more of the memories than this brings no candidates; it still counts for those found.
 _COMMON = 0.05
 _PORTION = 1_000
@@ -70,6 +71,12 @@ def index_project(job: Job) -> None:
         )
         while _indexed(connection, project):
             continue
+        # Later rows are not counted: what a question needs is how common words are beside each other.
+        connection.execute(
+            "UPDATE reverie.projects SET passages = (SELECT count(*) FROM reverie.passages "
+            "WHERE project = %s) WHERE project = %s",
+            (project, project),
+        )
         job.note(connection)
 
 
@@ -91,14 +98,17 @@ def large_candidates(
     seen = sample.fetchone()
     if seen is None or not seen["total"]:
         return []
-    numbers = range(count)
-    rare = [n for n in numbers if seen[f"c{n}"] <= max(1.0, _COMMON * seen["total"])]
+    counts = [seen[f"c{n}"] for n in range(count)]
+    terms = [asked[f"t{n}"] for n in range(count)]
+    rare = [n for n, rows in enumerate(counts) if rows <= max(1.0, _COMMON * seen["total"])]
     figures = {
-        "wanted": " | ".join(asked[f"t{n}"] for n in rare) or None,
-        "counts": [round(seen[f"c{n}"]) for n in numbers],
+        "any_of": " | ".join(terms[n] for n in rare),
+        "terms": terms,
+        "weights": [rarity(max(1.0, rows), seen["total"]) for rows in counts],
+        "counts": [round(rows) for rows in counts],
         **{name: seen[name] for name in ("total", "usual", "spread")},
     }
-    return connection.execute(_large_query(count).encode(), {**asked, **figures}).fetchall()
+    return connection.execute(_LARGE.encode(), {**asked, **figures}).fetchall()
 
 
 _FILTERS = """p.project = %(project)s AND p.large
@@ -117,40 +127,32 @@ def _sample_query(count: int) -> str:
         for n in range(count)
     )
     return f"""
-WITH a AS MATERIALIZED (
-    SELECT count(*) AS total, greatest(1, count(*) / %(sample)s) AS step
-    FROM reverie.passages WHERE project = %(project)s
+WITH ends AS MATERIALIZED (
+    SELECT min(id) AS first, max(id) AS last FROM reverie.passages WHERE project = %(project)s
+), a AS MATERIALIZED (
+    SELECT passages AS total, greatest(1.0, passages::float / %(sample)s) AS step
+    FROM reverie.projects WHERE project = %(project)s
 )
 SELECT a.total, coalesce(avg(alike), 0) AS usual, coalesce(stddev_pop(alike), 0) AS spread{counts}
-FROM a LEFT JOIN LATERAL (
+FROM a, ends LEFT JOIN LATERAL (
     SELECT p.words, CASE WHEN p.model = %(model)s THEN 1 - {_NEAR} END AS alike
-    FROM reverie.passages p WHERE p.project = %(project)s AND p.id %% a.step = 0
+    FROM generate_series(ends.first, ends.last, greatest(1, (ends.last - ends.first) / %(sample)s)) g
+    CROSS JOIN LATERAL (SELECT * FROM reverie.passages o WHERE o.project = %(project)s
+        AND o.id >= g ORDER BY o.id LIMIT 1) p
 ) s ON true GROUP BY a.total, a.step
 """
 
 
-@cache
-def _large_query(count: int) -> str:
-    score = " + ".join(
-        [
-            "0.0",
-            *(
-                f"(p.words @@ %(t{n})s::tsquery)::integer * "
-                f"ln(1 + %(total)s / greatest((%(counts)s::integer[])[{n + 1}], 1)::float)"
-                for n in range(count)
-            ),
-        ]
-    )
-    return f"""
-WITH worded AS MATERIALIZED (
-    SELECT p.id, {score} AS score FROM reverie.passages p
-    WHERE {_FILTERS} AND p.words @@ %(wanted)s::tsquery
-    ORDER BY score DESC, p.id LIMIT %(pool)s
-), near AS MATERIALIZED (
+_LARGE = f"""
+WITH near AS MATERIALIZED (
     SELECT p.id FROM reverie.passages p
     WHERE {_FILTERS} AND vector_dims(p.embedding) = {DIMENSIONS} AND p.model = %(model)s
     ORDER BY {_NEAR} LIMIT %(pool)s
-), chosen AS (SELECT id FROM worded UNION SELECT id FROM near)
+), chosen AS (
+    SELECT w.id FROM reverie.worded(%(space)s, %(project)s, %(any_of)s::tsquery, %(terms)s::tsquery[],
+        %(weights)s::float[], %(archived)s, %(types)s::text[], %(after)s, %(before)s, %(pool)s) w
+    UNION SELECT id FROM near
+)
 SELECT p.id, p.file, p.body, p.terms, p.groups, p.at, p.standing,
     CASE WHEN p.model = %(model)s THEN 1 - {_NEAR} END AS alike, %(total)s::bigint AS total,
     %(usual)s::float AS usual, %(spread)s::float AS spread, %(counts)s::integer[] AS counts

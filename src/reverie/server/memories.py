@@ -102,9 +102,7 @@ def _writer(call: Call) -> Author:
 
 
 def _shareable(call: Call, store: PostgresStore, put: Put) -> Put:
-    if call.is_team(store.project) and (
-        reason := objection(put.file, put.data, call.parts.scrubber)
-    ):
+    if store.project.shared and (reason := objection(put.file, put.data, call.parts.scrubber)):
         raise Problem(422, "a team's memory cannot hold this", reason)
     return put
 
@@ -267,7 +265,7 @@ def remember(call: Call) -> Answer:
         replace=data.get("replace") is True,
     )
     store = call.store()
-    shared = call.is_team(store.project)
+    shared = store.project.shared
     keeper = Keeper(store, call.parts.clock, call.parts.scrubber, shared=shared)
     outcome = keeper.remember(new, _author(data))
     if isinstance(outcome, Declined):

@@ -8,12 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from reverie.memory.postgres.store import (
-    NewRevision,
-    PostgresStore,
-    add_revision,
-    set_topics,
-)
+from reverie.memory.postgres.rows import NewRevision, add_revision, set_topics
+from reverie.memory.postgres.store import PostgresStore
 from reverie.server.calls import Answer, Call, Problem
 
 _ID = re.compile(r"[0-9a-f]{40}")
@@ -21,7 +17,7 @@ _ID = re.compile(r"[0-9a-f]{40}")
 
 def import_revisions(call: Call) -> Answer:
     """Revisions of another store, oldest first, under their own ids; into a new project only."""
-    store = _importing(call)
+    store, seq = _importing(call)
     listed = call.body().get("revisions")
     if not isinstance(listed, list):
         raise Problem(422, "revisions must be a list")
@@ -32,19 +28,20 @@ def import_revisions(call: Call) -> Answer:
     if topics is not None:
         raise Problem(409, "this project has memories already", "move into a new project")
     for item in listed:
-        revision, files = _read(item)
+        revision, files = _read(item, seq + 1)
         if revision.id in known:
             continue
         if any(parent not in known for parent in revision.parents):
             raise Problem(422, f"a parent of {revision.id} is missing")
         add_revision(call.connection, store.project, revision, files)
         known.add(revision.id)
+        seq += 1
     return Answer.of({"revisions": len(known)})
 
 
 def finish_import(call: Call) -> Answer:
     """The files of the newest revision become the memory: {files: {name: {version, changed}}}."""
-    store = _importing(call)
+    store, seq = _importing(call)
     given = call.body().get("files")
     if not isinstance(given, dict):
         raise Problem(422, "files must be {name: {version, changed}}")
@@ -58,30 +55,31 @@ def finish_import(call: Call) -> Answer:
     for name, id_ in wanted.items():
         files[name] = store.history.content(id_) or b""
         changed = float(given[name].get("changed") or 0)
-        set_topics(call.connection, store.project, changed, {name: files[name]})
-    call.parts.indexing(call.connection, store.project, files)
+        set_topics(call.connection, store.project, seq, changed, {name: files[name]})
+    call.parts.indexing(call.connection, store.project, files, ())
     return Answer.of({"files": len(files)})
 
 
-def _importing(call: Call) -> PostgresStore:
+def _importing(call: Call) -> tuple[PostgresStore, int]:
+    """The project's store, and the number of its newest revision. The project is locked."""
     project = call.project()
-    if call.is_team(project):
+    if project.shared:
         raise Problem(422, "a team's memory grows by promotion, not by moving a history into it")
     locked = call.connection.execute(
         "SELECT seq FROM reverie.projects WHERE project = %s FOR UPDATE", (project.project,)
     ).fetchone()
     if locked is None:
         raise Problem(403, "this key may not write there")
-    return call.store(project)
+    return call.store(project), locked["seq"]
 
 
-def _read(item: object) -> tuple[NewRevision, Mapping[str, bytes | None]]:
+def _read(item: object, seq: int) -> tuple[NewRevision, Mapping[str, bytes | None]]:
     try:
         data: dict[str, Any] = dict(item)  # type: ignore[call-overload]
         parents = tuple(map(str, data["parents"]))
         if not all(map(_ID.fullmatch, (str(data["id"]), *parents))):
             raise ValueError("an id has 40 hexadecimal digits")
-        made = NewRevision(str(data["id"]), parents, float(data["at"]), str(data["message"]))
+        made = NewRevision(str(data["id"]), seq, parents, float(data["at"]), str(data["message"]))
         files = {
             str(name): None if text is None else base64.b64decode(text, validate=True)
             for name, text in data["files"].items()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import socket
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import uvicorn
 
+from reverie.http_server import HttpServer, listen
 from reverie.memory.postgres.database import (
     APP,
     WORKER,
@@ -27,15 +27,18 @@ from reverie.memory.secrets.scrubber import ALLOWED, SecretScrubber
 from reverie.models.embeddings.local import Missing, default_embedder
 from reverie.server.app import Service
 from reverie.server.calls import Parts
+from reverie.server.conversations import DREAM, EXTRACT
+from reverie.server.dreams import dream
 from reverie.server.episodes import EpisodeSearch
 from reverie.server.large import INDEX, index_project
 from reverie.server.learning import Learner
-from reverie.server.search import PostgresRecall, index_files
+from reverie.server.search import PostgresRecall, index_files, meaning_by
 from reverie.server.telemetry import Telemetry
-from reverie.server.worker import Worker, usual_effects
+from reverie.server.worker import Work, Worker, usual_effects
 
 if TYPE_CHECKING:
     from reverie.ports import Clock, Embedder
+    from reverie.server.side_model import SideModel
 
 # Requests in flight get so long to finish after SIGTERM.
 GRACE = 30
@@ -77,17 +80,22 @@ def embedder() -> Embedder | None:
 
 
 def usual_worker(
-    database: Database, clock: Clock, home: Path, telemetry: Telemetry | None = None
+    database: Database,
+    clock: Clock,
+    home: Path,
+    telemetry: Telemetry | None = None,
+    model: SideModel | None = None,
 ) -> Worker:
-    """A worker for every kind of job that the service makes."""
-    model = embedder()
-    learner = Learner(clock, SecretScrubber(home / ALLOWED), model)
-    return Worker(
-        database,
-        usual_effects(model),
-        {**learner.works, INDEX: index_project},
-        telemetry=telemetry or Telemetry(),
-    )
+    """A worker for every kind of job that the service makes; with a model, it learns with that."""
+    meaning = embedder()
+    learner = Learner(clock, SecretScrubber(home / ALLOWED), meaning, model)
+    works: dict[str, Work] = {
+        EXTRACT: learner.extract,
+        DREAM: partial(dream, learner),
+        INDEX: index_project,
+    }
+    usual = telemetry or Telemetry()
+    return Worker(database, usual_effects(meaning), works, telemetry=usual)
 
 
 def service(
@@ -103,63 +111,44 @@ def service(
     scrubber = SecretScrubber(home / ALLOWED)
     model = embedder()
     recall, search = PostgresRecall(clock, model), EpisodeSearch(clock, model)
-    return Service(Parts(database, clock, scrubber, index_files, recall, search), telemetry)
-
-
-class Server(uvicorn.Server):
-    """Says that it is no longer ready as soon as it is told to stop, then finishes its requests."""
-
-    def __init__(
-        self, config: uvicorn.Config, service: Service, told: Callable[[str], None]
-    ) -> None:
-        super().__init__(config)
-        self._service = service
-        self._told = told
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        for listening in self.servers if self.started else ():
-            self._told(f"http://{self.config.host}:{listening.sockets[0].getsockname()[1]}")
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._service.draining = True
-        super().handle_exit(sig, frame)
+    parts = Parts(database, clock, scrubber, index_files, meaning_by(model), recall, search)
+    return Service(parts, telemetry)
 
 
 def serve(
     made: Service,
     host: str,
     port: int,
-    workers: tuple[int, str],
-    home: Path,
+    workers: Callable[[], AbstractAsyncContextManager[None]],
     told: Callable[[str], None],
 ) -> None:
-    """Serve until SIGTERM or SIGINT; `workers` is how many run beside it, and their address."""
+    """Serve until SIGTERM or SIGINT, with the workers that run beside it."""
+    opened = listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    config = uvicorn.Config(
+        made.app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE
+    )
+    server = HttpServer(
+        config, lambda: told(f"http://{shown}:{opened.getsockname()[1]}"), stopping=made.drain
+    )
 
     async def main() -> None:
-        config = uvicorn.Config(
-            made.app,
-            host=host,
-            port=port,
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=GRACE,
-        )
-        server = Server(config, made, told)
-        async with _working(made, *workers, home):
-            await server.serve()
+        async with workers():
+            await server.serve([opened])
 
-    asyncio.run(main())
+    with opened:
+        asyncio.run(main())
 
 
-@contextlib.asynccontextmanager
-async def _working(made: Service, count: int, url: str, home: Path) -> AsyncIterator[None]:
+@asynccontextmanager
+async def working(count: int, url: str, make: Callable[[Database], Worker]) -> AsyncIterator[None]:
+    """So many workers in this process, until the end of the block; jobs begun are finished."""
     if not count:
         yield
         return
     database = Database(url).open()
     stop = asyncio.Event()
-    worker = usual_worker(database, made.parts.clock, home, made.telemetry)
+    worker = make(database)
     tasks = [asyncio.create_task(worker.run(stop)) for _ in range(count)]
     try:
         yield

@@ -7,7 +7,7 @@ beyond that have indexes (`large.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,8 @@ from psycopg.types.json import Jsonb
 from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import is_index
 from reverie.memory.postgres.database import Connection
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow, plain
+from reverie.memory.postgres.store import Meaning, lexeme
 from reverie.recall import queries, relevance
 from reverie.recall.documents import MemoryDoc, snippet, split
 from reverie.recall.fuse import GOOD_MATCH, WEIGHTS, Priors, fused, prior
@@ -39,18 +40,20 @@ _MOST_TERMS = 200
 
 
 def index_files(
-    connection: Connection, project: ProjectRow, files: Mapping[str, bytes | None]
+    connection: Connection,
+    project: ProjectRow,
+    files: Mapping[str, bytes | None],
+    known: Collection[str],
 ) -> None:
     """Write what recall searches of changed files, and ask a worker for their vectors."""
-    place = (project.org, project.space, project.project)
     changed = [name for name in files if not is_index(name)]
-    if not changed:
-        return
-    connection.execute(
-        "DELETE FROM reverie.passages WHERE project = %s AND file = ANY (%s)", (place[2], changed)
-    )
+    if old := [name for name in changed if name in known]:
+        connection.execute(
+            "DELETE FROM reverie.passages WHERE project = %s AND file = ANY (%s)",
+            (project.project, old),
+        )
     rows = [
-        (*place, *row, place[2])
+        (*project.place, *row, project.project)
         for name in changed
         if (data := files[name]) is not None
         for row in _passages(name, data)
@@ -65,8 +68,20 @@ def index_files(
             rows,
         )
     connection.execute(
-        "SELECT reverie.enqueue(%s, %s, %s)", (EMBED, place[2], Jsonb({"space": place[1]}))
+        "SELECT reverie.enqueue(%s, %s, %s)",
+        (EMBED, project.project, Jsonb({"space": project.space})),
     )
+
+
+def meaning_by(embedder: Embedder | None) -> Meaning:
+    """A text's vector, as the column holds it, for what looks for similar memories."""
+
+    def meaning(text: str) -> tuple[str, str] | None:
+        if embedder is None or not text.strip():
+            return None
+        return embedder.name, vector_text(embedder.encode([plain(text)], "passage")[0])
+
+    return meaning
 
 
 def _passages(file: str, data: bytes) -> Iterable[tuple[Any, ...]]:
@@ -99,11 +114,6 @@ def _passages(file: str, data: bytes) -> Iterable[tuple[Any, ...]]:
             doc.valid_from or doc.created,
             Jsonb(standing),
         )
-
-
-def plain(text: str) -> str:
-    """A text that PostgreSQL can keep."""
-    return text.encode("utf-8", "replace").decode().replace("\0", " ")
 
 
 def embed_pending(
@@ -161,6 +171,7 @@ class PostgresRecall:
     ) -> list[dict[str, Any]]:
         """The best by words and the best by meaning, with the store's usual likeness."""
         asked = {
+            "space": project.space,
             "project": project.project,
             "vector": None if vector is None else vector_text(vector),
             "model": self._embedder.name if self._embedder else "",
@@ -235,11 +246,6 @@ def _terms(text: str) -> list[str]:
     Wanted(text, 1, collect)
     relevance.asked_groups(text, collect)
     return sorted(asked)[:_MOST_TERMS]
-
-
-def lexeme(term: str) -> str:
-    """One lexeme as a tsquery."""
-    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _hits(

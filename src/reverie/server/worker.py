@@ -23,7 +23,7 @@ from pgqueuer.db import PsycopgDriver
 from pgqueuer.errors import RetryRequested
 
 from reverie.memory.postgres.database import Away, Connection, Database
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow
 from reverie.server.large import ask_if_large
 from reverie.server.search import EMBED, embed_pending
 from reverie.server.telemetry import Telemetry
@@ -61,6 +61,11 @@ class JobRun:
     def entered(self) -> Iterator[Connection]:
         with self.database.entered_for(self.detail["org"], self.detail["space"]) as connection:
             yield connection
+
+    def was_noted(self, connection: Connection) -> bool:
+        """Whether its effect happened before."""
+        found = connection.execute("SELECT 1 FROM reverie.effects WHERE job = %s", (self.name,))
+        return found.fetchone() is not None
 
     def note(self, connection: Connection) -> bool:
         """Note in the transaction of the effect that it happened; False if it had happened before."""

@@ -72,7 +72,8 @@ def command(
     addresses = prepared_database(app, database)
     if migrate_only:
         return
-    from reverie.server.running import serve, service
+    from reverie.server.running import serve, service, usual_worker, working
+    from reverie.server.side_model import SideModel
     from reverie.server.telemetry import Telemetry
 
     home = app.settings.home
@@ -83,7 +84,18 @@ def command(
         if not frame.quiet:
             click.echo(f"Reverie serves on {url}; stop it with Ctrl-C.", err=True)
 
-    serve(made, host, port, (workers, addresses.worker), home, tell)
+    model = SideModel.of(app)
+    serve(
+        made,
+        host,
+        port,
+        lambda: working(
+            workers,
+            addresses.worker,
+            lambda pool: usual_worker(pool, app.clock, home, telemetry, model),
+        ),
+        tell,
+    )
 
 
 def prepared_database(app: Workspace, url: str | None) -> Addresses:

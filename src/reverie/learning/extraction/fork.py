@@ -66,29 +66,35 @@ class SettlingStore(Protocol):
         ...
 
 
-class LearningStore(SettlingStore, Protocol):
-    """The operations on memory that learning needs."""
+class CopiedStore(Protocol):
+    """A memory of which a side agent gets a copy to work on."""
+
+    def instructions(self) -> LearningInstructions: ...
 
     @property
     def directory(self) -> Path:
         """The directory of the project's memories, of which a fork gets a copy."""
         ...
 
+    def manifest(self) -> str:
+        """The existing memories, one line each, for the fork."""
+        ...
+
+    def scratch_copy(self) -> AbstractContextManager[MemoryCopy]:
+        """Open a temporary copy of the memory."""
+        ...
+
+
+class LearningStore(SettlingStore, CopiedStore, Protocol):
+    """The operations on memory that learning needs."""
+
     @property
     def directories(self) -> Sequence[Path]:
         """All directories in which the agent itself may have saved memories."""
         ...
 
-    def manifest(self) -> str:
-        """The existing memories, one line each, for the fork."""
-        ...
-
     def near(self, candidates: Sequence[Candidate]) -> Sequence[Known]:
         """The memories that these candidates may repeat or contradict."""
-        ...
-
-    def scratch_copy(self) -> AbstractContextManager[MemoryCopy]:
-        """Open a temporary copy of the memory."""
         ...
 
 
@@ -306,7 +312,7 @@ def settle(
 
 
 async def proposals(
-    agents: SideAgents, store: LearningStore, new: Sequence[Message], *, past: bool = False
+    agents: SideAgents, store: CopiedStore, new: Sequence[Message], *, past: bool = False
 ) -> list[Candidate]:
     """What a side agent would save of these messages; of a `past` conversation it gets the full text."""
     instructions = store.instructions().section

@@ -149,7 +149,7 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(stem(word, "english") for word in kept))[:MOST_WORDS]
 
 
-def rarity(having: int, total: int) -> float:
+def rarity(having: float, total: float) -> float:
     """The weight of a shared word, by how many of all texts have it."""
     return log1p(total / having)
 

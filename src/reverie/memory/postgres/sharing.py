@@ -6,18 +6,30 @@ Every function takes a transaction with a key's identity; the database refuses w
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from psycopg.types.json import Jsonb
 
+from reverie.core.usage import Allowed, Decision, Refused
 from reverie.errors import InputError
 from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.taxonomy import may_share
 from reverie.memory.postgres.database import Claims, Connection, NotAllowed
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow
 from reverie.ports import Scrubber
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """The most that may be spent a day, in dollars; empty: every key, every purpose."""
+
+    key: str
+    purpose: str
+    day: float
+
 
 # A reservation whose caller never came back counts for so long.
 _LAPSES = "15 minutes"
@@ -125,40 +137,52 @@ def give_lease_back(connection: Connection, project: ProjectRow, name: str, hold
 
 
 def reserve(
-    connection: Connection, claims: Claims, purpose: str, session: str, ceiling: float
-) -> tuple[str, str]:
-    """Reserve money before a call: a ticket, or the reason why a cap forbids it."""
+    connection: Connection,
+    payer: tuple[str, str],
+    purpose: str,
+    session: str,
+    ceiling: float,
+    more: Sequence[Cap] = (),
+) -> Decision:
+    """Reserve money before a call of a payer: organisation and key. `more` are caps to keep, too."""
+    org, key = payer
     # One reservation of an organisation at a time, so that together they keep the cap.
-    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))", (claims.org,))
-    caps = connection.execute(
-        "SELECT key, purpose, day FROM reverie.caps WHERE key IN ('', %s) AND purpose IN ('', %s)",
-        (claims.key, purpose),
-    ).fetchall()
-    for cap in caps:
+    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))", (org,))
+    for cap in (*caps_of(connection, key, purpose), *more):
         spent = _spent(connection, cap)
-        if spent + ceiling > cap["day"]:
-            whose = f" of key {cap['key']}" if cap["key"] else ""
-            what = f" for {cap['purpose']}" if cap["purpose"] else ""
-            return "", (
-                f"the day's cap{whose}{what} is ${cap['day']:.2f}: ${spent:.4f} is spent and this "
+        if spent + ceiling > cap.day:
+            whose = f" of key {cap.key}" if cap.key else ""
+            what = f" for {cap.purpose}" if cap.purpose else ""
+            reason = (
+                f"the day's cap{whose}{what} is ${cap.day:.2f}: ${spent:.4f} is spent and this "
                 f"call may cost up to ${ceiling:.4f}; an admin can raise it"
             )
+            return Refused(reason, max(0.0, cap.day - spent))
     ticket = secrets.token_hex(8)
     connection.execute(
         "INSERT INTO reverie.ledger (org, ticket, key, purpose, session, cost) "
         "VALUES (%s, %s, %s, %s, %s, %s)",
-        (claims.org, ticket, claims.key, purpose, session, ceiling),
+        (org, ticket, key, purpose, session, ceiling),
     )
-    return ticket, ""
+    return Allowed(ticket=ticket)
 
 
-def _spent(connection: Connection, cap: Mapping[str, Any]) -> float:
+def caps_of(connection: Connection, key: str, purpose: str) -> list[Cap]:
+    """The organisation's caps that hold for a key and a purpose."""
+    rows = connection.execute(
+        "SELECT key, purpose, day FROM reverie.caps WHERE key IN ('', %s) AND purpose IN ('', %s)",
+        (key, purpose),
+    )
+    return [Cap(row["key"], row["purpose"], row["day"]) for row in rows]
+
+
+def _spent(connection: Connection, cap: Cap) -> float:
     found = connection.execute(
         "SELECT coalesce(sum(cost), 0) AS cost FROM reverie.ledger "
         "WHERE at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' "
         f"AND (settled OR at > now() - interval '{_LAPSES}') "
         "AND (%(key)s = '' OR key = %(key)s) AND (%(purpose)s = '' OR purpose = %(purpose)s)".encode(),
-        {"key": cap["key"], "purpose": cap["purpose"]},
+        {"key": cap.key, "purpose": cap.purpose},
     ).fetchone()
     return float(found["cost"]) if found else 0.0
 
@@ -175,6 +199,22 @@ def settle(
             (cost, None if entry is None else Jsonb(entry), ticket),
         )
     return done.rowcount > 0
+
+
+def note_unpriced(connection: Connection, payer: tuple[str, str], entry: Mapping[str, Any]) -> None:
+    """A call whose price is not known; it counts as nothing."""
+    connection.execute(
+        "INSERT INTO reverie.ledger (org, ticket, key, purpose, session, cost, settled, entry) "
+        "VALUES (%s, %s, %s, %s, %s, 0, true, %s)",
+        (
+            payer[0],
+            secrets.token_hex(8),
+            payer[1],
+            entry["purpose"],
+            entry["session"],
+            Jsonb(entry),
+        ),
+    )
 
 
 def set_cap(

@@ -7,10 +7,10 @@ wait. Every write names the version it is based on: a clean three-way merge or a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from reverie.errors import InputError
@@ -21,10 +21,8 @@ from reverie.memory.format import topic as topics
 from reverie.memory.format.index import Index
 from reverie.memory.format.manifest import (
     INDEX_FILE,
-    MOST_CANDIDATES,
     Changes,
     ManifestEntry,
-    content_words,
     is_index,
     newest_first,
 )
@@ -38,30 +36,33 @@ from reverie.memory.format.revisions import (
 )
 from reverie.memory.postgres.database import Connection, Database, patiently
 from reverie.memory.postgres.history import PostgresHistory
+from reverie.memory.postgres.rows import (
+    Indexing,
+    NewRevision,
+    ProjectRow,
+    add_revision,
+    index_nothing,
+    set_topics,
+    similar_words,
+)
 from reverie.memory.reading import Stored
 from reverie.memory.store import check_size, resolved, unchanged
 from reverie.ports import Clock
 
-# Writes what recall searches, in the transaction of the change: file and content, None if removed.
-Indexing = Callable[[Connection, "ProjectRow", Mapping[str, bytes | None]], None]
+# The id and the number of the newest revision.
+Head = tuple[str | None, int]
+# The name of a model of meaning, and the vector it gives a text.
+Meaning = Callable[[str], tuple[str, str] | None]
+
+# Similar memories are the best by shared words and the best by meaning. Of 690 pairs of facts, old and
+# new, in one store of 1,260, these find as many as the twenty best by words, or more.
+_BY_WORDS = 5
+_BY_MEANING = 4
+_BY_WORDS_ALONE = 12
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectRow:
-    """A project: where its rows are."""
-
-    org: str
-    space: str
-    project: str
-    name: str = ""
-    # Whether it has too many memories to look at each of them for a question.
-    large: bool = False
-
-
-def index_nothing(
-    connection: Connection, project: ProjectRow, files: Mapping[str, bytes | None]
-) -> None:
-    """Leave search alone."""
+def no_meaning(text: str) -> None:
+    """There is no model of meaning."""
 
 
 class PostgresStore:
@@ -74,12 +75,14 @@ class PostgresStore:
         project: ProjectRow,
         clock: Clock,
         indexing: Indexing = index_nothing,
+        meaning: Meaning = no_meaning,
     ) -> None:
         self._database = database
         self._token = token
         self.project = project
         self._clock = clock
         self._indexing = indexing
+        self._meaning = meaning
         self._local = threading.local()
         self.history = PostgresHistory(self)
 
@@ -114,9 +117,11 @@ class PostgresStore:
 
     def rows(self, query: str, *values: object) -> list[dict[str, Any]]:
         """Rows of a query whose first value is the project."""
-        return self._asked(query, self.project.project, *values)
+        return self._asked(query, (self.project.project, *values))
 
-    def _asked(self, query: str, *values: object) -> list[dict[str, Any]]:
+    def _asked(
+        self, query: str, values: Sequence[object] | Mapping[str, object]
+    ) -> list[dict[str, Any]]:
         def work() -> list[dict[str, Any]]:
             with self.connection() as connection:
                 return connection.execute(query.encode(), values).fetchall()
@@ -152,10 +157,19 @@ class PostgresStore:
         return True
 
     def alike(self, text: str) -> Sequence[ManifestEntry]:
-        """Memories that share the rarest words of a text."""
-        wanted = list(content_words(text) or (text.strip(),))
-        best = self._asked(_ALIKE, wanted, self.project.project, wanted, MOST_CANDIDATES)
-        return newest_first(self.some([row["file"] for row in best]))
+        """Current memories that share the rarest words of a text, and those of a like meaning."""
+        words = similar_words(text)
+        # A large project has its vectors in an index that this does not ask.
+        near = None if self.project.large else self._meaning(text)
+        asked = {
+            "project": self.project.project,
+            "model": near and near[0],
+            "vector": near and near[1],
+            "worded": _BY_WORDS if near else _BY_WORDS_ALONE,
+            "near": _BY_MEANING,
+            **{f"t{n}": lexeme(word) for n, word in enumerate(words)},
+        }
+        return newest_first(map(_entry, self._asked(_alike_query(len(words)), asked)))
 
     def has(self, file: str) -> bool:
         query = "SELECT 1 FROM reverie.topics WHERE project = %s AND folded = %s"
@@ -223,7 +237,7 @@ class PostgresStore:
         for change in changes:
             check_size(change)
 
-        def work(connection: Connection, head: str | None) -> Revision | None:
+        def work(connection: Connection, head: Head) -> Revision | None:
             before = self._contents(connection, [*(change.file for change in changes), INDEX_FILE])
             files = {
                 change.file: resolved(change, before.get(change.file), self.history)
@@ -234,7 +248,7 @@ class PostgresStore:
             if index != old:
                 files[INDEX_FILE] = index
             wanted = {name: data for name, data in files.items() if data != before.get(name)}
-            return self._commit(connection, head, wanted, author, summary)
+            return self._commit(connection, head, wanted, before, author, summary)
 
         return self._alone(work)
 
@@ -243,11 +257,11 @@ class PostgresStore:
     ) -> Revision | None:
         """Write the files of the plan, which is computed under the lock."""
 
-        def work(connection: Connection, head: str | None) -> Revision | None:
+        def work(connection: Connection, head: Head) -> Revision | None:
             files = dict(plan())
             before = self._contents(connection, list(files))
             wanted = {name: data for name, data in files.items() if data != before.get(name)}
-            return self._commit(connection, head, wanted, author, summary)
+            return self._commit(connection, head, wanted, before, author, summary)
 
         return self._alone(work)
 
@@ -261,37 +275,42 @@ class PostgresStore:
         )
         return {row["file"]: bytes(row["data"]) for row in found}
 
-    def _alone(self, work: Callable[[Connection, str | None], Revision | None]) -> Revision | None:
+    def _alone(self, work: Callable[[Connection, Head], Revision | None]) -> Revision | None:
         def attempt() -> Revision | None:
             with self.connection() as connection:
                 locked = connection.execute(
-                    "SELECT head FROM reverie.projects WHERE project = %s FOR UPDATE",
+                    "SELECT head, seq FROM reverie.projects WHERE project = %s FOR UPDATE",
                     (self.project.project,),
                 ).fetchone()
                 if locked is None:
                     raise InputError("this key may read this memory, but not write to it")
-                return work(connection, locked["head"])
+                return work(connection, (locked["head"], locked["seq"]))
 
         return attempt() if self._inside else patiently(attempt)
 
     def _commit(
         self,
         connection: Connection,
-        head: str | None,
+        head: Head,
         wanted: Mapping[str, bytes | None],
+        known: Collection[str],
         author: Author,
         summary: str,
     ) -> Revision | None:
         if not wanted:
             return None
+        newest, seq = head
         at = float(max(0, int(self._clock.now())))
         message = render_message(summary, author)
-        parents = (head,) if head else ()
+        parents = (newest,) if newest else ()
         versions = {n: "" if data is None else version(data) for n, data in wanted.items()}
-        made = NewRevision(revision_id(parents, at, message, versions), parents, at, message)
-        add_revision(connection, self.project, made, wanted)
-        set_topics(connection, self.project, self._clock.now(), wanted)
-        self._indexing(connection, self.project, wanted)
+        id_ = revision_id(parents, at, message, versions)
+        made = NewRevision(id_, seq + 1, parents, at, message)
+        # Every statement is sent before the first is answered.
+        with connection.pipeline():
+            add_revision(connection, self.project, made, wanted)
+            set_topics(connection, self.project, made.seq, self._clock.now(), wanted)
+            self._indexing(connection, self.project, wanted, known)
         summary, author = parse_message(message)
         return Revision(made.id, at, author, summary, tuple(sorted(wanted)))
 
@@ -320,92 +339,38 @@ class PostgresStore:
             yield
 
 
-# The weight of a shared word is that of `rarity`: by how many of all memories have it.
-_ALIKE = (
-    "WITH seen AS MATERIALIZED (SELECT t.file, CASE WHEN t.content && %s THEN t.content END AS content "
-    "FROM reverie.topics t WHERE t.project = %s), hits AS MATERIALIZED (SELECT s.file, w.word "
-    "FROM seen s, unnest(s.content) w(word) WHERE w.word = ANY (%s)), "
-    "having_it AS (SELECT word, count(*) AS rows FROM hits GROUP BY word), "
-    "total AS (SELECT count(*)::float AS rows FROM seen) "
-    "SELECT h.file FROM hits h JOIN having_it n USING (word), total GROUP BY h.file "
-    "ORDER BY sum(ln(1 + total.rows / n.rows)) DESC, h.file LIMIT %s"
+def lexeme(word: str) -> str:
+    """One word as a tsquery."""
+    return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+@cache
+def _alike_query(count: int) -> str:
+    """One scan of the project; the weight of a shared word is that of `rarity`, and of texts that
+    share as much, the shorter is more alike."""
+    numbers = range(count)
+    found = "".join(f", (t.content @@ %(t{n})s::tsquery)::integer AS b{n}" for n in numbers)
+    weights = "".join(
+        f", ln(1 + count(*) / greatest(sum(b{n}), 1)::float) AS w{n}" for n in numbers
+    )
+    score = " + ".join(["0", *(f"b{n} * w{n}" for n in numbers)])
+    return f"""
+WITH seen AS MATERIALIZED (
+    SELECT t.file, length(t.content) AS words{found} FROM reverie.topics t WHERE t.project = %(project)s
+), weights AS MATERIALIZED (SELECT 0{weights} FROM seen
+), scored AS MATERIALIZED (SELECT s.file, ({score}) / sqrt(sqrt(s.words + 1.0::float)) AS score FROM seen s, weights
+), worded AS (SELECT file FROM scored WHERE score > 0 ORDER BY score DESC, file LIMIT %(worded)s
+), near AS (
+    SELECT p.file FROM reverie.passages p WHERE p.project = %(project)s AND p.model = %(model)s
+        AND NOT (p.standing ->> 'superseded')::boolean AND NOT (p.standing ->> 'archived')::boolean
+    ORDER BY p.embedding <=> %(vector)s::halfvec, p.id LIMIT %(near)s
 )
+SELECT t.file, t.head, t.size, t.changed FROM reverie.topics t WHERE t.project = %(project)s
+    AND t.file = ANY (ARRAY(SELECT file FROM worded UNION SELECT file FROM near))
+"""
 
 
 def _entry(row: Mapping[str, Any]) -> ManifestEntry:
     head = bytes(row["head"])
     when = datetime.fromtimestamp(row["changed"], UTC)
     return manifest.entry(row["file"], head, when, whole=len(head) == row["size"])
-
-
-@dataclass(frozen=True, slots=True)
-class NewRevision:
-    """A revision to be written."""
-
-    id: str
-    parents: tuple[str, ...]
-    at: float
-    message: str
-
-
-def add_revision(
-    connection: Connection,
-    project: ProjectRow,
-    made: NewRevision,
-    files: Mapping[str, bytes | None],
-) -> None:
-    """Write a revision and its contents, as the project's newest. Only under the lock."""
-    place = (project.org, project.space, project.project)
-    contents = {version(data): data for data in files.values() if data is not None}
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            "INSERT INTO reverie.contents VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
-            [(*place, id_, data) for id_, data in contents.items()],
-        )
-        cursor.execute(
-            "UPDATE reverie.projects SET linear = linear AND head IS NOT DISTINCT FROM %s "
-            "AND %s <= 1, seq = seq + 1, head = %s WHERE project = %s RETURNING seq",
-            (made.parents[0] if made.parents else None, len(made.parents), made.id, place[2]),
-        )
-        row = cursor.fetchone()
-        seq = 0 if row is None else row["seq"]
-        cursor.execute(
-            "INSERT INTO reverie.revisions VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
-            (*place, seq, made.id, list(made.parents), made.at, made.message),
-        )
-        cursor.executemany(
-            "INSERT INTO reverie.changes VALUES (%s, %s, %s, %s, %s, %s)",
-            [(*place, seq, n, None if d is None else version(d)) for n, d in files.items()],
-        )
-
-
-def set_topics(
-    connection: Connection, project: ProjectRow, now: float, files: Mapping[str, bytes | None]
-) -> None:
-    """Make these the current files; `now` is when they changed."""
-    place = (project.org, project.space, project.project)
-    rows = []
-    for name, data in files.items():
-        if data is not None:
-            head = manifest.head(data)
-            seen = manifest.entry(name, head, datetime.fromtimestamp(now, UTC))
-            text = seen.description or seen.name
-            content = [] if is_index(name) else list(content_words(text) or (text.strip(),))
-            rows.append(
-                (*place, name, name.casefold(), version(data), len(data), now, head, content)
-            )
-    with connection.cursor() as cursor:
-        gone = [name for name, data in files.items() if data is None]
-        if gone:
-            cursor.execute(
-                "DELETE FROM reverie.topics WHERE project = %s AND file = ANY (%s)",
-                (place[2], gone),
-            )
-        cursor.executemany(
-            "INSERT INTO reverie.topics (org, space, project, file, folded, version, size, seq, "
-            "changed, head, content) SELECT %s, %s, %s::uuid, %s, %s, %s, %s, p.seq, %s, %s, %s "
-            "FROM reverie.projects p WHERE p.project = %s ON CONFLICT (project, file) DO UPDATE SET "
-            "version = EXCLUDED.version, size = EXCLUDED.size, seq = EXCLUDED.seq, "
-            "changed = EXCLUDED.changed, head = EXCLUDED.head, content = EXCLUDED.content",
-            [(*row, place[2]) for row in rows],
-        )

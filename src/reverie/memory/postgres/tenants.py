@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from reverie.errors import InputError
 from reverie.memory.postgres.database import Connection, Database, NotAllowed, patiently
-from reverie.memory.postgres.store import ProjectRow
+from reverie.memory.postgres.rows import ProjectRow
 
 SpaceKind = Literal["private", "team"]
 Scope = Literal["read", "write"]

@@ -93,6 +93,14 @@ MEMORY: Final[tuple[Setting, ...]] = (
         risk="pick up another key",
     ),
     Setting(
+        "server.model",
+        "str",
+        "offline",
+        "The model that workers of `reverie serve` extract and dream with, under each organisation's "
+        "caps; `offline`: the rules alone.",
+        risk="spend money of the service",
+    ),
+    Setting(
         "sync.remote",
         "str",
         None,
