@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import anthropic
@@ -9,11 +10,13 @@ import openai
 import pytest
 from tests.provider.script import Reply, Text, Thinking, ToolCall
 
+from reverie.context.compaction import lean
 from reverie.conversation import journal
 from reverie.conversation.records import Compacted, Said, ToolResultsCleared, Used
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.proxy.sessions import Sessions
+from reverie.session.own_loop import OwnLoop
 
 MODEL = "claude-opus-4-8"
 
@@ -38,6 +41,10 @@ def texts(request) -> str:
 
 def user(text: str):
     return {"role": "user", "content": text}
+
+
+def reply(text: str):
+    return {"role": "assistant", "content": text}
 
 
 def journals(proxy):
@@ -339,3 +346,43 @@ class TestFailure:
             said(proxy, messages=[user("hi")])
         assert raised.value.status_code == 529
         assert "Overloaded" in str(raised.value)
+
+
+class TestLongHistories:
+    def long(self, rounds: int = 40):
+        history = []
+        for i in range(rounds):
+            history += [user(f"{i} " + "words that must be kept. " * 300), reply(f"Answer {i}.")]
+        return [*history, user("And now?")]
+
+    def test_a_compaction_that_does_not_pay_is_not_worked_out_for_every_request(
+        self, start, monkeypatch
+    ):
+        weighed = []
+        compact = lean.compact
+
+        def counted(*given):
+            weighed.append(given)
+            return compact(*given)
+
+        monkeypatch.setattr(lean, "compact", counted)
+        proxy = start("proxy.learning=false", "proxy.memory=false")
+        history = self.long()
+        for i in range(6):
+            history += [reply(said(proxy, messages=history).content[0].text), user(f"Go on {i}.")]
+        assert len(weighed) == 1
+
+    def test_other_conversations_have_their_turn_while_one_is_imported(self, start, monkeypatch):
+        steps = []
+        add = OwnLoop.add_new
+
+        def watched(loop, shared, history):
+            steps.append(len(history))
+            asyncio.get_running_loop().call_soon(steps.append, "another conversation")
+            return add(loop, shared, history)
+
+        monkeypatch.setattr(OwnLoop, "add_new", watched)
+        proxy = start("proxy.learning=false")
+        said(proxy, messages=self.long(rounds=3))
+        assert steps[:6:2] == [1, 2, 3]
+        assert steps[1:6:2] == ["another conversation"] * 3

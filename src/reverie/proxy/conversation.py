@@ -23,6 +23,7 @@ from reverie.core.request import Head, Options, Reply
 from reverie.core.usage import MAIN, Entry, Usage
 from reverie.errors import InputError
 from reverie.events import CacheBroke, Event, LayerFired, TroubleNoted
+from reverie.learning.extraction import reading
 from reverie.memory.format.attachment import INTRO
 from reverie.models.failures import too_long
 from reverie.proxy import marks
@@ -126,7 +127,7 @@ class Conversation:
         """The body to send; None if the client's patience ended before anything was decided."""
         loop = await self._opened(head)
         messages = [turn.message for turn in turns]
-        self._import(loop, turns, messages)
+        await self._import(loop, turns, messages)
         found = await self._recall(loop, body, turns, seconds)
         if not claim.take():
             return None
@@ -207,6 +208,9 @@ class Conversation:
         session.upkeep.head = lambda: self._frozen(session.conversation.state.head)
         if not self.switches.learning:
             session.learning = session.dreaming = None
+        elif session.learning is not None:
+            # An imported history takes seconds to read, in which no other request could be prepared.
+            session.learning.read = reading.apart
         if not self.switches.memory:
             session.recall = None
         meter = self.app.metered(model, session=self.name, announce=session.announce)
@@ -257,12 +261,17 @@ class Conversation:
 
     # --- one request, step by step ---
 
-    def _import(self, loop: OwnLoop, turns: Sequence[Turn], messages: Sequence[Message]) -> None:
-        """Take in what the client said up to its last reply: that was sent before, whatever is next."""
+    async def _import(
+        self, loop: OwnLoop, turns: Sequence[Turn], messages: Sequence[Message]
+    ) -> None:
+        """Take in what the client said up to its last reply: that was sent before, whatever is next.
+
+        Other conversations get their turn in between: a long history takes a while.
+        """
         end = max((i + 1 for i, t in enumerate(turns) if t.message.role == "assistant"), default=0)
-        shared = shared_turns([one.mark for one in loop.known], turns)
-        if shared < end:
-            loop.add_new(shared, messages[:end])
+        for place in range(shared_turns([one.mark for one in loop.known], turns), end):
+            loop.add_new(place, messages[: place + 1])
+            await asyncio.sleep(0)
 
     async def _recall(
         self, loop: OwnLoop, body: Body, turns: Sequence[Turn], seconds: float
