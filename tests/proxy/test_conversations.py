@@ -386,3 +386,44 @@ class TestLongHistories:
         said(proxy, messages=self.long(rounds=3))
         assert steps[:6:2] == [1, 2, 3]
         assert steps[1:6:2] == ["another conversation"] * 3
+
+
+class TestSlimTools:
+    TOOL = {  # noqa: RUF012 - never changed
+        "name": "Read",
+        "description": "Reads a file.  \n\n\n\nAlways by its whole path.",
+        "input_schema": {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {"path": {"type": "string", "title": "Path", "minLength": 0}},
+            "required": ["path"],
+        },
+        "cache_control": {"type": "ephemeral"},
+    }
+
+    def ask(self, proxy, history):
+        return said(proxy, messages=history, tools=[self.TOOL]).content[0].text
+
+    @pytest.mark.parametrize("options", [(), ("proxy.memory=false", "proxy.layers=false")])
+    def test_every_request_of_a_session_has_the_same_short_tools(self, start, provider, options):
+        proxy = start("proxy.slim_tools=true", "proxy.marks=false", *options)
+        history = [user("Read a.py, please.")]
+        for _ in range(3):
+            history += [reply(self.ask(proxy, history)), user("Go on.")]
+        # One that is late or fails is sent with the same tools.
+        proxy.engine.patience = 0
+        self.ask(proxy, history)
+        sent = [json.dumps(request.json["tools"]) for request in provider.requests]
+        assert len(sent) == 4
+        assert set(sent) == {sent[0]}
+        (tool,) = json.loads(sent[0])
+        schema = self.TOOL["input_schema"]
+        short = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+        assert tool == {**self.TOOL, "description": tool["description"], "input_schema": short}
+        assert len(tool["description"]) < len(self.TOOL["description"])
+        assert "$schema" in schema
+
+    def test_they_stay_as_they_are_unless_it_is_asked_for(self, start, provider):
+        proxy = start("proxy.marks=false")
+        self.ask(proxy, [user("Read a.py, please.")])
+        assert provider.requests[0].json["tools"] == [self.TOOL]
