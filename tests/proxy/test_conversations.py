@@ -12,7 +12,7 @@ from tests.provider.script import Reply, Text, Thinking, ToolCall
 
 from reverie.context.compaction import lean
 from reverie.conversation import journal
-from reverie.conversation.records import Compacted, Said, ToolResultsCleared, Used
+from reverie.conversation.records import Compacted, Rewound, Said, ToolResultsCleared, Used
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.proxy.sessions import Sessions
@@ -386,6 +386,36 @@ class TestLongHistories:
         said(proxy, messages=self.long(rounds=3))
         assert steps[:6:2] == [1, 2, 3]
         assert steps[1:6:2] == ["another conversation"] * 3
+
+
+class TestLate:
+    def test_what_was_sent_without_decisions_is_in_the_journal(self, start, provider):
+        proxy = start("proxy.memory=false")
+        proxy.engine.patience = 0
+        history = [user("How do I deploy the shop?")]
+        history += [reply(said(proxy, messages=history).content[0].text)]
+        proxy.engine.settled()
+        proxy.engine.patience = 60
+        history += [user("And now?")]
+        last = said(proxy, messages=history).content[0].text
+        assert [r.json["messages"][-1]["role"] for r in provider.requests] == ["user", "user"]
+        assert proxy.engine.troubles.counts["late"] == 1
+        (records,) = journals(proxy)
+        words = [r.message.text for r in records if isinstance(r, Said)]
+        assert words == [history[0]["content"], history[1]["content"], "And now?", last]
+
+    def test_a_request_overtaken_by_the_next_one_changes_nothing(self, start):
+        proxy = start("proxy.memory=false")
+        history = [user("How do I deploy the shop?")]
+        history += [reply(said(proxy, messages=history).content[0].text), user("And now?")]
+        said(proxy, messages=history)
+        proxy.engine.settled()
+        proxy.engine.patience = 0
+        # The first message once more: the conversation is two turns further.
+        said(proxy, messages=history[:1])
+        (records,) = journals(proxy)
+        assert not any(isinstance(record, Rewound) for record in records)
+        assert sum(isinstance(record, Said) for record in records) == 4
 
 
 class TestSlimTools:

@@ -244,6 +244,10 @@ class ProxyEngine:
         found, prepared = exchange.conversation, exchange.prepared
         if found is None or prepared is None:
             self._book(exchange, reply)
+            question = exchange.question
+            if found is not None and question is not None and reply is not None:
+                async with found.lock:
+                    await found.catch_up(question.turns, question.head, reply)
             return
         async with found.lock:
             if reply is None:

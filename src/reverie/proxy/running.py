@@ -198,6 +198,7 @@ def run_client(
     environment: Mapping[str, str],
 ) -> int:
     """Serve while a client runs, and return its exit code."""
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     started = threading.Event()
     running = server(application(app, engine, listener), started.set)
     engine.warm_up().result()
