@@ -336,6 +336,8 @@ def streams(seconds: int) -> None:
     late_ones = status["troubles"].get("late", 0)
     counted = [_STREAMS, seconds, talks.replies, len(talks.wrong), mixed]
     publish("proxy_streams", columns, [[*counted, early, late, late_ones, spent]])
+    by_time = (f"{talks.resident[at]:.0f}" for at in sorted(talks.resident) if at % 20 == 0)
+    print("MB every 20 s:", *by_time)
     for line in talks.wrong[:5]:
         print(line)
 

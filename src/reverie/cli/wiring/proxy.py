@@ -148,7 +148,9 @@ def _opened(
 def _require_packages() -> None:
     from importlib.util import find_spec
 
-    missing = [name for name in ("starlette", "uvicorn", "httpx2") if find_spec(name) is None]
+    missing = [
+        name for name in ("uvicorn", "httptools", "httpcore2", "httpx2") if find_spec(name) is None
+    ]
     if missing:
         raise InputError(f"`reverie proxy` needs {', '.join(missing)}; install it with: {_ADVICE}")
 
