@@ -88,7 +88,9 @@ class Meter:
         marks: list[Mark] = []
         last: Link | None = None
         system = body.fields.get("system") or ()
-        parts = [("system", i, 0, _part("system", one)) for i, one in enumerate(system)]
+        tools = body.fields.get("tools") or ()
+        parts = [("tools", i, 0, _part("tools", one)) for i, one in enumerate(tools)]
+        parts += [("system", i, 0, _part("system", one)) for i, one in enumerate(system)]
         for i, element in enumerate(body.elements):
             if element.read is None:
                 element.read = list(_message_parts(element.value))
@@ -249,28 +251,35 @@ def _marked(messages: list[Json]) -> list[Json]:
     return [*messages[:-1], {**last, "content": parts}]
 
 
-def _body(model: str, call: ClientCall) -> Json:
-    head = "x" * (_HEAD_TOKENS * 4)
-    system = [{"type": "text", "text": head, "cache_control": {"type": "ephemeral"}}]
-    tools = [
-        {"name": name, "description": "", "input_schema": {"type": "object"}}
-        for name in ("Read", "Bash", "Grep", "Glob", "Edit", "Write", "WebFetch")
-    ]
+def head_of(path: Path | None) -> Json:
+    """Tools and system prompt as a client sent them, or the tools' names and a text of their size."""
+    if path is not None:
+        given = json.loads(path.read_text())
+        return {"system": given["system"], "tools": given["tools"]}
+    text = "x" * (_HEAD_TOKENS * 4)
+    names = ("Read", "Bash", "Grep", "Glob", "Edit", "Write", "WebFetch")
+    schema = {"type": "object"}
+    return {
+        "system": [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}],
+        "tools": [{"name": name, "description": "", "input_schema": schema} for name in names],
+    }
+
+
+def _body(model: str, call: ClientCall, head: Json) -> Json:
     return {
         "model": model,
         "messages": _marked(call.messages),
-        "system": system,
-        "tools": tools,
+        **head,
         "max_tokens": 32_000,
     }
 
 
-def sessions(limit: int | None, options: tuple[str, ...]) -> None:
+def sessions(limit: int | None, head: Json, options: tuple[str, ...]) -> None:
     paths = sorted((data_folder() / "claude_sessions").glob("*.jsonl.gz"))[:limit]
     rows: list[list[Any]] = []
     with tempfile.TemporaryDirectory() as scratch:
         for path in paths:
-            row = replayed(path, Path(scratch), options)
+            row = replayed(path, Path(scratch), head, options)
             if row is not None:
                 rows.append(row)
                 print(*row, flush=True)
@@ -283,7 +292,7 @@ def sessions(limit: int | None, options: tuple[str, ...]) -> None:
     print(f"{len(rows) - 1} sessions; dearer by more than 1 %: {len(dearer)}; {machine()}")
 
 
-def replayed(path: Path, scratch: Path, options: tuple[str, ...]) -> list[Any] | None:
+def replayed(path: Path, scratch: Path, head: Json, options: tuple[str, ...]) -> list[Any] | None:
     """One session: its calls, and what they cost billed, unchanged and through the proxy."""
     records = transcripts.load(path).records
     models = [r.model for r in records if isinstance(r, Used)]
@@ -316,7 +325,8 @@ def replayed(path: Path, scratch: Path, options: tuple[str, ...]) -> list[Any] |
             headers = {"user-agent": "claude-cli/2.1", "x-claude-code-session-id": path.name[:36]}
             for call in calls:
                 clock.at = call.at
-                body = json.dumps(_body(row.name, call), ensure_ascii=False, separators=(",", ":"))
+                asked = _body(row.name, call, head)
+                body = json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
                 unchanged.charge(body, call.at, call.reply["output"])
                 upstream.reply = call.reply
                 sent = body.encode("utf-8", "replace")
@@ -356,12 +366,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--limit", type=int)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--head", type=Path, help="JSON with the `tools` and `system` of a client")
     parser.add_argument("--set", dest="options", action="append", default=[])
     given = parser.parse_args()
     if given.part == "upstream":
         proxy_load.upstream_process(given.port)
     elif given.part == "sessions":
-        sessions(given.limit, tuple(given.options))
+        sessions(given.limit, head_of(given.head), tuple(given.options))
     elif given.part == "streams":
         proxy_load.streams(given.seconds)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 
@@ -10,11 +11,13 @@ import openai
 import pytest
 from tests.provider.script import Reply, Text, Thinking, ToolCall
 
+from reverie.context.compaction import lean
 from reverie.conversation import journal
-from reverie.conversation.records import Compacted, Said, ToolResultsCleared, Used
+from reverie.conversation.records import Compacted, Rewound, Said, ToolResultsCleared, Used
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.proxy.sessions import Sessions
+from reverie.session.own_loop import OwnLoop
 
 MODEL = "claude-opus-4-8"
 
@@ -39,6 +42,10 @@ def texts(request) -> str:
 
 def user(text: str):
     return {"role": "user", "content": text}
+
+
+def reply(text: str):
+    return {"role": "assistant", "content": text}
 
 
 def journals(proxy):
@@ -350,3 +357,114 @@ class TestFailure:
             said(proxy, messages=[user("hi")])
         assert raised.value.status_code == 529
         assert "Overloaded" in str(raised.value)
+
+
+class TestLongHistories:
+    def long(self, rounds: int = 40):
+        history = []
+        for i in range(rounds):
+            history += [user(f"{i} " + "words that must be kept. " * 300), reply(f"Answer {i}.")]
+        return [*history, user("And now?")]
+
+    def test_a_compaction_that_does_not_pay_is_not_worked_out_for_every_request(
+        self, start, monkeypatch
+    ):
+        weighed = []
+        compact = lean.compact
+
+        def counted(*given):
+            weighed.append(given)
+            return compact(*given)
+
+        monkeypatch.setattr(lean, "compact", counted)
+        proxy = start("proxy.learning=false", "proxy.memory=false")
+        history = self.long()
+        for i in range(6):
+            history += [reply(said(proxy, messages=history).content[0].text), user(f"Go on {i}.")]
+        assert len(weighed) == 1
+
+    def test_other_conversations_have_their_turn_while_one_is_imported(self, start, monkeypatch):
+        steps = []
+        add = OwnLoop.add_new
+
+        def watched(loop, shared, history):
+            steps.append(len(history))
+            asyncio.get_running_loop().call_soon(steps.append, "another conversation")
+            return add(loop, shared, history)
+
+        monkeypatch.setattr(OwnLoop, "add_new", watched)
+        proxy = start("proxy.learning=false")
+        said(proxy, messages=self.long(rounds=3))
+        assert steps[:6:2] == [1, 2, 3]
+        assert steps[1:6:2] == ["another conversation"] * 3
+
+
+class TestLate:
+    def test_what_was_sent_without_decisions_is_in_the_journal(self, start, provider):
+        proxy = start("proxy.memory=false")
+        proxy.engine.patience = 0
+        history = [user("How do I deploy the shop?")]
+        history += [reply(said(proxy, messages=history).content[0].text)]
+        proxy.engine.settled()
+        proxy.engine.patience = 60
+        history += [user("And now?")]
+        last = said(proxy, messages=history).content[0].text
+        assert [r.json["messages"][-1]["role"] for r in provider.requests] == ["user", "user"]
+        assert proxy.engine.troubles.counts["late"] == 1
+        (records,) = journals(proxy)
+        words = [r.message.text for r in records if isinstance(r, Said)]
+        assert words == [history[0]["content"], history[1]["content"], "And now?", last]
+
+    def test_a_request_overtaken_by_the_next_one_changes_nothing(self, start):
+        proxy = start("proxy.memory=false")
+        history = [user("How do I deploy the shop?")]
+        history += [reply(said(proxy, messages=history).content[0].text), user("And now?")]
+        said(proxy, messages=history)
+        proxy.engine.settled()
+        proxy.engine.patience = 0
+        # The first message once more: the conversation is two turns further.
+        said(proxy, messages=history[:1])
+        (records,) = journals(proxy)
+        assert not any(isinstance(record, Rewound) for record in records)
+        assert sum(isinstance(record, Said) for record in records) == 4
+
+
+class TestSlimTools:
+    TOOL = {  # noqa: RUF012 - never changed
+        "name": "Read",
+        "description": "Reads a file.  \n\n\n\nAlways by its whole path.",
+        "input_schema": {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {"path": {"type": "string", "title": "Path", "minLength": 0}},
+            "required": ["path"],
+        },
+        "cache_control": {"type": "ephemeral"},
+    }
+
+    def ask(self, proxy, history):
+        return said(proxy, messages=history, tools=[self.TOOL]).content[0].text
+
+    @pytest.mark.parametrize("options", [(), ("proxy.memory=false", "proxy.layers=false")])
+    def test_every_request_of_a_session_has_the_same_short_tools(self, start, provider, options):
+        proxy = start("proxy.slim_tools=true", "proxy.marks=false", *options)
+        history = [user("Read a.py, please.")]
+        for _ in range(3):
+            history += [reply(self.ask(proxy, history)), user("Go on.")]
+        # One that is late or fails is sent with the same tools.
+        proxy.engine.patience = 0
+        self.ask(proxy, history)
+        sent = [json.dumps(request.json["tools"]) for request in provider.requests]
+        assert len(sent) == 4
+        assert set(sent) == {sent[0]}
+        (tool,) = json.loads(sent[0])
+        schema = self.TOOL["input_schema"]
+        short = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+        assert tool == {**self.TOOL, "description": tool["description"], "input_schema": short}
+        assert len(tool["description"]) < len(self.TOOL["description"])
+        assert "$schema" in schema
+
+    def test_they_stay_as_they_are_unless_it_is_asked_for(self, start, provider):
+        proxy = start("proxy.marks=false")
+        self.ask(proxy, [user("Read a.py, please.")])
+        assert provider.requests[0].json["tools"] == [self.TOOL]

@@ -49,8 +49,9 @@ from reverie.events import Announce, LayerFired, TroubleNoted
 from reverie.ports import BlobStore, Scrubber
 
 COMPACT = "compact"
-# A compaction by price that did not pay is worked out again when so many tokens have come.
-_GROWTH = 2_000
+# A compaction by price that did not pay is worked out again when one with a result smaller by so
+# many tokens would pay.
+_SMALLER = 2_000
 
 
 @dataclass(slots=True)
@@ -74,8 +75,8 @@ class Upkeep:
     # Asked before a compaction, with its trigger and instructions; returns the instructions to use.
     before_compaction: Callable[[str, str], Awaitable[str]] | None = None
     _ledger: ToolResultLedger = field(init=False)
-    # The size at which a compaction by price was last worked out and did not pay.
-    _unpaid: dict[Moment, int] = field(default_factory=dict)
+    # What the last compaction that did not pay would have left, in tokens.
+    _unpaid: int | None = None
 
     def __post_init__(self) -> None:
         declared = (name for name, tool in self.toolbox.tools.items() if tool.clearable)
@@ -138,13 +139,15 @@ class Upkeep:
         size = state.tokens - state.head_tokens
         if isinstance(lean.due(size, moment, self.lean), NotDue):
             return
-        if size < self._unpaid.get(moment, -_GROWTH) + _GROWTH:
+        if self._unpaid is not None and isinstance(
+            lean.worth_it(size, self._unpaid - _SMALLER, moment, self.lean), NotDue
+        ):
             return
         situation = self._situation("price", "", Whole(), None)
         reader = FileReader(self._read_file)
         done = await asyncio.to_thread(lean.compact, situation, moment, self.lean, reader)
         if isinstance(done, Failed):
-            self._unpaid[moment] = size
+            self._unpaid = done.tokens
             return
         if self.before_compaction is not None:
             await self.before_compaction("automatic", "")
@@ -198,7 +201,7 @@ class Upkeep:
         return tuple(dict.fromkeys(names))
 
     def _compacted(self, done: Compaction, at: float) -> None:
-        self._unpaid.clear()
+        self._unpaid = None
         self.conversation.expect_break(f"compaction: {done.why}")
         record = Compacted(
             start=done.start,

@@ -11,20 +11,20 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-import httpx2
+import httpcore2
 
 from reverie.proxy import dialects
 from reverie.proxy.access import Access, Refusal
 from reverie.proxy.upstream import (
+    Family,
     Headers,
     Route,
     Upstreams,
     forwarded,
     header,
-    new_client,
     returned,
     route,
 )
@@ -42,6 +42,8 @@ LARGEST_READ = 48 * 1024 * 1024
 # An error body longer than this is passed on without being read.
 LARGEST_ERROR = 256 * 1024
 _BODILESS = frozenset({204, 304})
+# A provider that cannot be reached, or breaks the protocol.
+_BROKEN = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +102,17 @@ class ProxyApp:
         self._engine = engine
         self._upstreams = upstreams
         self._access = access
-        self._client: httpx2.AsyncClient | None = None
+        self._pools: dict[Family, httpcore2.AsyncConnectionPool] = {}
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Open the connection pool with the server, and close it with the engine."""
+        """Open the connection pools with the server, and close them with the engine."""
         await receive()
-        self._client = new_client()
+        self._pools = self._upstreams.pools()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await self._engine.aclose()
-        await self._client.aclose()
+        for pool in self._pools.values():
+            await pool.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -150,8 +153,7 @@ class ProxyApp:
         if length:
             headers.append((b"content-length", length.encode("latin-1")))
         content = incoming.chunks() if incoming.has_body else None
-        request = self._upstreams.request(way, scope["method"], headers, content)
-        await self._send(request, reply, incoming, None)
+        await self._send(_Outgoing(way, scope["method"], headers, content), reply, incoming, None)
 
     async def _exchange(
         self,
@@ -169,20 +171,20 @@ class ProxyApp:
             return
         whole = False
         try:
-            request = self._upstreams.request(way, scope["method"], headers, exchange.body)
-            whole = await self._send(request, reply, incoming, exchange)
+            outgoing = _Outgoing(way, scope["method"], headers, exchange.body)
+            whole = await self._send(outgoing, reply, incoming, exchange)
         finally:
             exchange.end(whole=whole)
 
     async def _send(
         self,
-        request: httpx2.Request,
+        outgoing: _Outgoing,
         reply: _ResponseWriter,
         incoming: _Incoming,
         exchange: Exchange | None,
     ) -> bool:
         """Send a request and pass its response on; whether all of it arrived."""
-        work = asyncio.create_task(self._answer(request, reply, exchange))
+        work = asyncio.create_task(self._answer(outgoing, reply, exchange))
         leaving = asyncio.create_task(incoming.left())
         try:
             await asyncio.wait({work, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -196,58 +198,51 @@ class ProxyApp:
             leaving.cancel()
 
     async def _answer(
-        self, request: httpx2.Request, reply: _ResponseWriter, exchange: Exchange | None
+        self, outgoing: _Outgoing, reply: _ResponseWriter, exchange: Exchange | None
     ) -> bool:
+        host = self._upstreams.addresses[outgoing.way.family].host
         try:
-            return await self._pass_on(request, reply, exchange)
-        except httpx2.TimeoutException:
-            reason = f"the provider at {request.url.host} did not answer in time"
-            await reply.error(504, reason)
-        except httpx2.TransportError as error:
-            await reply.error(502, f"the provider at {request.url.host} broke off: {error!r}")
-        except httpx2.InvalidURL as error:
-            await reply.error(502, f"the provider's address is wrong: {error}")
+            return await self._pass_on(outgoing, reply, exchange)
+        except httpcore2.TimeoutException:
+            await reply.error(504, f"the provider at {host} did not answer in time")
+        except _BROKEN as error:
+            await reply.error(502, f"the provider at {host} broke off: {error!r}")
         return False
 
     async def _pass_on(
-        self, request: httpx2.Request, reply: _ResponseWriter, exchange: Exchange | None
+        self, outgoing: _Outgoing, reply: _ResponseWriter, exchange: Exchange | None
     ) -> bool:
-        client = self._client
-        if client is None:
-            raise httpx2.ConnectError("the proxy is not started")
-        response = await client.send(request, stream=True)
+        response = await self._response(outgoing)
         try:
-            if exchange is not None and response.status_code in (400, 413):
+            if exchange is not None and response.status in (400, 413):
                 refused = await _refused_body(response)
                 if refused is None:
                     return await self._relay(response, reply, exchange)
-                other = await exchange.again(response.status_code, refused)
+                other = await exchange.again(response.status, refused)
                 if other is None:
                     await reply.begin(response)
                     await reply.write(refused)
                     await reply.finish()
                     return True
                 await response.aclose()
-                second = httpx2.Request(
-                    request.method,
-                    request.url,
-                    headers=[h for h in request.headers.raw if h[0].lower() != b"content-length"],
-                    content=other,
-                    extensions=request.extensions,
-                )
-                response = await client.send(second, stream=True)
+                response = await self._response(replace(outgoing, content=other))
             return await self._relay(response, reply, exchange)
         finally:
             await response.aclose()
 
+    async def _response(self, outgoing: _Outgoing) -> httpcore2.Response:
+        way, headers, content = outgoing.way, outgoing.headers, outgoing.content
+        request = self._upstreams.request(way, outgoing.method, headers, content)
+        return await self._pools[way.family].handle_async_request(request)
+
     async def _relay(
-        self, response: httpx2.Response, reply: _ResponseWriter, exchange: Exchange | None
+        self, response: httpcore2.Response, reply: _ResponseWriter, exchange: Exchange | None
     ) -> bool:
         """Pass on every piece as it comes; the exchange hears it after the client."""
         if exchange is not None:
-            exchange.hear(response.status_code, returned(response.headers.raw))
+            exchange.hear(response.status, returned(response.headers))
         await reply.begin(response)
-        async for chunk in response.aiter_raw():
+        async for chunk in response.aiter_stream():
             await reply.write(chunk)
             if exchange is not None:
                 exchange.feed(chunk)
@@ -255,14 +250,22 @@ class ProxyApp:
         return True
 
 
-async def _refused_body(response: httpx2.Response) -> bytes | None:
+@dataclass(frozen=True, slots=True)
+class _Outgoing:
+    """A request as it is sent to a provider."""
+
+    way: Route
+    method: str
+    headers: Headers
+    content: bytes | AsyncIterator[bytes] | None
+
+
+async def _refused_body(response: httpcore2.Response) -> bytes | None:
     """The body of an error; None if it is too long to be one."""
-    length = response.headers.get("content-length", "")
-    if length.isdigit() and int(length) > LARGEST_ERROR:
+    length = header(returned(response.headers), b"content-length")
+    if not length.isdigit() or int(length) > LARGEST_ERROR:
         return None
-    if not length.isdigit():
-        return None
-    return b"".join([chunk async for chunk in response.aiter_raw()])
+    return b"".join([chunk async for chunk in response.aiter_stream()])
 
 
 class _Incoming:
@@ -301,7 +304,7 @@ class _Incoming:
             message = await self._receive()
             if message["type"] == "http.disconnect":
                 self.gone = True
-                raise httpx2.WriteError("the client left before its request was complete")
+                raise httpcore2.ReadError("the client left before its request was complete")
             self._take(message)
             if self._read:
                 yield self._read.pop()
@@ -328,13 +331,13 @@ class _ResponseWriter:
         self._begun = False
         self.dialect: Dialect | None = None
 
-    async def begin(self, response: httpx2.Response) -> None:
+    async def begin(self, response: httpcore2.Response) -> None:
         self._begun = True
-        headers = returned(response.headers.raw)
-        if response.status_code in _BODILESS:
+        headers = returned(response.headers)
+        if response.status in _BODILESS:
             headers = [(name, value) for name, value in headers if name != b"content-length"]
         await self._send(
-            {"type": "http.response.start", "status": response.status_code, "headers": headers}
+            {"type": "http.response.start", "status": response.status, "headers": headers}
         )
 
     async def write(self, chunk: bytes) -> None:

@@ -68,6 +68,12 @@ class Body:
             before, after = _replaced(before, after, key, value)
         return f"{before}{','.join(elements)}{after}"
 
+    def with_field(self, key: str, value: Any) -> Body:
+        """The same conversation with another value for one field."""
+        before, after = _replaced(self.before, self.after, key, value)
+        fields = {**self.fields, key: value}
+        return Body(before, self.elements, after, fields, len(before) + len(after))
+
 
 @dataclass(slots=True)
 class Bodies:

@@ -45,19 +45,30 @@ class ProxySwitches:
     compaction: bool = True
     learning: bool = True
     record: bool = True
+    slim_tools: bool = False
     shadow: bool = False
     # Whether clearing may never cost more than was saved before.
     safe: bool = True
 
     @classmethod
     def of(cls, settings: Settings) -> ProxySwitches:
-        names = ("memory", "layers", "marks", "compaction", "learning", "record", "shadow")
+        names = (
+            "memory",
+            "layers",
+            "marks",
+            "compaction",
+            "learning",
+            "record",
+            "slim_tools",
+            "shadow",
+        )
         flags = {name: settings.flag(f"proxy.{name}") for name in names}
         return cls(**flags, safe=settings["proxy.clearing"] == "safe")
 
     @property
     def any(self) -> bool:
-        return self.memory or self.layers or self.marks or self.compaction or self.record
+        changes = self.memory or self.layers or self.marks or self.compaction or self.slim_tools
+        return changes or self.record
 
 
 # Name, words in the user agent, whether it compacts by itself.

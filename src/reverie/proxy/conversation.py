@@ -19,10 +19,12 @@ from reverie.conversation import journal
 from reverie.conversation.assemble import Assembled
 from reverie.conversation.journal import Journal
 from reverie.conversation.records import HeadFrozen, Opened, Used
+from reverie.core.messages import Message
 from reverie.core.request import Head, Options, Reply
 from reverie.core.usage import MAIN, Entry, Usage
 from reverie.errors import InputError
 from reverie.events import CacheBroke, Event, LayerFired, TroubleNoted
+from reverie.learning.extraction import reading
 from reverie.memory.format.attachment import INTRO
 from reverie.models.failures import too_long
 from reverie.proxy import marks
@@ -45,7 +47,6 @@ from reverie.session.own_loop import OwnLoop, known_messages
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reverie.core.messages import Message
     from reverie.proxy.body import Body
     from reverie.proxy.dialects import Dialect, HeadFields
     from reverie.recall.pipeline import RecallOutcome
@@ -126,7 +127,7 @@ class Conversation:
         """The body to send; None if the client's patience ended before anything was decided."""
         loop = await self._opened(head)
         messages = [turn.message for turn in turns]
-        self._import(loop, turns, messages)
+        await self._import(loop, turns, messages)
         found = await self._recall(loop, body, turns, seconds)
         if not claim.take():
             return None
@@ -161,6 +162,21 @@ class Conversation:
         loop.observe(reply)
         if loop.session.recall is not None:
             loop.session.recall.replied(reply.text)
+
+    async def catch_up(self, turns: Sequence[Turn], head: HeadFields, reply: Reply) -> None:
+        """Take in a request that was sent without new decisions, and its reply.
+
+        Nothing is to be done if the client has asked again meanwhile.
+        """
+        loop = await self._opened(head)
+        if self.diverged or shared_turns(self.known(), turns) < len(loop.known):
+            return
+        messages = [turn.message for turn in turns]
+        if reply.blocks:
+            messages.append(Message("", "assistant", reply.blocks))
+        await self._take_in(loop, turns, messages, len(messages))
+        loop.session.notes.start_when_due()
+        loop.session.learn(reply)
 
     def broken_off(self, usage: Usage | None, prepared: Prepared) -> None:
         """Book what a reply that was broken off has cost at least."""
@@ -207,6 +223,9 @@ class Conversation:
         session.upkeep.head = lambda: self._frozen(session.conversation.state.head)
         if not self.switches.learning:
             session.learning = session.dreaming = None
+        elif session.learning is not None:
+            # An imported history takes seconds to read, in which no other request could be prepared.
+            session.learning.read = reading.apart
         if not self.switches.memory:
             session.recall = None
         meter = self.app.metered(model, session=self.name, announce=session.announce)
@@ -257,12 +276,20 @@ class Conversation:
 
     # --- one request, step by step ---
 
-    def _import(self, loop: OwnLoop, turns: Sequence[Turn], messages: Sequence[Message]) -> None:
+    async def _import(
+        self, loop: OwnLoop, turns: Sequence[Turn], messages: Sequence[Message]
+    ) -> None:
         """Take in what the client said up to its last reply: that was sent before, whatever is next."""
         end = max((i + 1 for i, t in enumerate(turns) if t.message.role == "assistant"), default=0)
-        shared = shared_turns([one.mark for one in loop.known], turns)
-        if shared < end:
-            loop.add_new(shared, messages[:end])
+        await self._take_in(loop, turns, messages, end)
+
+    async def _take_in(
+        self, loop: OwnLoop, turns: Sequence[Turn], messages: Sequence[Message], end: int
+    ) -> None:
+        """Add the messages up to `end`; other conversations get their turn in between."""
+        for place in range(shared_turns([one.mark for one in loop.known], turns), end):
+            loop.add_new(place, messages[: place + 1])
+            await asyncio.sleep(0)
 
     async def _recall(
         self, loop: OwnLoop, body: Body, turns: Sequence[Turn], seconds: float

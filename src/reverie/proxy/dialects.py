@@ -361,8 +361,7 @@ RESPONSES = Dialect(
 
 
 def _gemini_piece(element: Any) -> Piece | None:
-    role, blocks = gemini.blocks_of(element)
-    return _numbered(role, blocks)
+    return _numbered(*gemini.blocks_of(element))
 
 
 GEMINI = Dialect(

@@ -24,20 +24,19 @@ from reverie.errors import InputError, ReverieError, SpendCapReached, WindowFull
 from reverie.proxy import dialects, savings
 from reverie.proxy.access import Refusal
 from reverie.proxy.app import Call
-from reverie.proxy.body import Bodies, Body, Unreadable
+from reverie.proxy.body import Bodies, Unreadable
 from reverie.proxy.clients import (
     Client,
     ProxySwitches,
     client_model,
-    client_of,
-    working_folder,
 )
 from reverie.proxy.conversation import Conversation
 from reverie.proxy.dialects import Dialect, HeadFields
 from reverie.proxy.prepared import Claim, Prepared, replayed
-from reverie.proxy.replies import ReplyReader, decoded, encoded
+from reverie.proxy.questions import Question, Questions
+from reverie.proxy.replies import ReplyReader, encoded
 from reverie.proxy.sessions import Sessions
-from reverie.proxy.turns import Turn, read_turns, turns_of
+from reverie.proxy.turns import read_turns
 from reverie.proxy.upstream import Headers, header
 from reverie.recall.service import choose_embedder, open_ranker
 from reverie.workspace import Workspace
@@ -49,21 +48,8 @@ log = logging.getLogger(__name__)
 
 # How long a decision that was begun in time may take to be finished.
 _FINISH_SECONDS = 5.0
-_MOST_DECODED = 64 * 1024 * 1024
 _SHOWN_TROUBLES = 20
 CAP_STATUS = 402
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A request that was understood."""
-
-    dialect: Dialect
-    body: Body
-    head: HeadFields
-    client: Client
-    turns: list[Turn]
-    folder: Path | None
 
 
 @dataclass(slots=True)
@@ -95,9 +81,8 @@ class ProxyEngine:
         self.troubles = Troubles()
         self.patience = app.settings.number("proxy.patience") / 1000
         self._sessions = Sessions(home, overrides, app, switches)
-        self._bodies = Bodies()
+        self._questions = Questions(slim=switches.slim_tools and not switches.shadow)
         self._counts: Counter[str] = Counter()
-        self._folders: dict[str, Path | None] = {}
         self._observing: set[Future[None]] = set()
         self._closing: set[asyncio.Task[None]] = set()
         close_at_exit(self)
@@ -111,7 +96,7 @@ class ProxyEngine:
         self._counts["requests"] += 1
         exchange = _Exchange(self, call, call.body)
         try:
-            question = self._understood(call)
+            question = self._questions.read(call)
         except (Unreadable, InputError, ValueError) as error:
             # What the provider may still understand.
             self._counts["not read"] += 1
@@ -125,8 +110,11 @@ class ProxyEngine:
         exchange.question = question
         if question.client.side or not question.turns:
             self._counts["beside a conversation"] += 1
-            return exchange
-        return await self._prepared(exchange, question)
+        elif isinstance(refusal := await self._prepared(exchange, question), Refusal):
+            return refusal
+        if question.reworded and exchange.body is call.body:
+            exchange.send(question.text())
+        return exchange
 
     def status(self) -> dict[str, Any]:
         return {
@@ -153,33 +141,7 @@ class ProxyEngine:
 
     # --- one request ---
 
-    def _understood(self, call: Call) -> _Question | None:
-        encoding = header(call.headers, b"content-encoding").strip().lower()
-        raw = decoded(call.body, encoding, _MOST_DECODED)
-        if raw is None:
-            return None
-        body = self._bodies.read(raw.decode("utf-8"), call.dialect.list_key)
-        if any(body.fields.get(key) is not None for key in call.dialect.held_by):
-            return None
-        values = [element.value for element in body.elements[:8]]
-        head = call.dialect.head(body.fields, values, dialects.model_in(call.route.target))
-        client = client_of(call.headers, body, head)
-        turns = turns_of(call.dialect, body, by_person=client.by_person)
-        if turns and turns[0].message.role == "assistant":
-            raise InputError("the conversation does not begin with the user")
-        return _Question(call.dialect, body, head, client, turns, self._folder(client, head, body))
-
-    def _folder(self, client: Client, head: HeadFields, body: Body) -> Path | None:
-        """Where the client works; it is looked for once in a session."""
-        if not client.session:
-            return working_folder(head, body) if client.agent else None
-        if client.session not in self._folders:
-            if len(self._folders) > 1_000:
-                self._folders.clear()
-            self._folders[client.session] = working_folder(head, body)
-        return self._folders[client.session]
-
-    async def _prepared(self, exchange: _Exchange, question: _Question) -> _Exchange | Refusal:
+    async def _prepared(self, exchange: _Exchange, question: Question) -> _Exchange | Refusal:
         claim = Claim()
         deadline = time.monotonic() + self.patience
         work = begin(self._work(exchange, question, claim, deadline))
@@ -209,7 +171,7 @@ class ProxyEngine:
         return exchange
 
     async def _work(
-        self, exchange: _Exchange, question: _Question, claim: Claim, deadline: float
+        self, exchange: _Exchange, question: Question, claim: Claim, deadline: float
     ) -> Prepared | None:
         """In the thread of the layers: find the conversation, and prepare its request."""
         app = self._sessions.app_of(question.folder)
@@ -232,7 +194,7 @@ class ProxyEngine:
             if not conversation.waiting:
                 await conversation.aclose()
 
-    def _late(self, exchange: _Exchange, question: _Question, claim: Claim) -> _Exchange:
+    def _late(self, exchange: _Exchange, question: Question, claim: Claim) -> _Exchange:
         milliseconds = round(self.patience * 1000)
         self.troubles.note("late", f"nothing was decided within {milliseconds} ms")
         if not claim.give_up() and exchange.conversation is not None:
@@ -240,7 +202,7 @@ class ProxyEngine:
             exchange.conversation.diverged = True
         return self._again(exchange, question)
 
-    def _again(self, exchange: _Exchange, question: _Question) -> _Exchange:
+    def _again(self, exchange: _Exchange, question: Question) -> _Exchange:
         """The request with what was decided before; as it came if that is not possible."""
         self._counts["passed on"] += 1
         found = exchange.conversation
@@ -282,6 +244,10 @@ class ProxyEngine:
         found, prepared = exchange.conversation, exchange.prepared
         if found is None or prepared is None:
             self._book(exchange, reply)
+            question = exchange.question
+            if found is not None and question is not None and reply is not None:
+                async with found.lock:
+                    await found.catch_up(question.turns, question.head, reply)
             return
         async with found.lock:
             if reply is None:
@@ -372,7 +338,7 @@ class _Exchange:
     engine: ProxyEngine
     call: Call
     body: bytes
-    question: _Question | None = None
+    question: Question | None = None
     conversation: Conversation | None = None
     prepared: Prepared | None = None
     reader: ReplyReader = field(init=False)

@@ -8,6 +8,7 @@ import secrets
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -39,6 +40,8 @@ OVERRIDES = ("models.side=offline", "features.search_past_context=false")
 _SHORTEST_TOKEN = 16
 _SHUTDOWN_SECONDS = 5
 _BACKLOG = 512
+# How long the thread of the layers may hold up the streams, in seconds.
+_SWITCH_INTERVAL = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ def serve(
     app: Workspace, engine: ProxyEngine, listener: Listener, ready: Callable[[], None]
 ) -> None:
     """Serve until a signal; what is running is written where `reverie doctor` finds it."""
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     engine.warm_up().result()
     running = server(application(app, engine, listener), ready)
     with _announced(app, listener):
@@ -194,6 +198,7 @@ def run_client(
     environment: Mapping[str, str],
 ) -> int:
     """Serve while a client runs, and return its exit code."""
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     started = threading.Event()
     running = server(application(app, engine, listener), started.set)
     engine.warm_up().result()

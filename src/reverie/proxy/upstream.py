@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import httpcore2
 import httpx2
 
 from reverie.errors import InputError
+from reverie.proxy.connections import new_pool
 
 if TYPE_CHECKING:
     from reverie.settings import Settings
@@ -76,30 +78,30 @@ class Upstreams:
         method: str,
         headers: Headers,
         content: bytes | AsyncIterator[bytes] | None,
-    ) -> httpx2.Request:
+    ) -> httpcore2.Request:
         """The request to the provider, with the same target bytes and headers."""
         base = self.addresses[route.family]
         target = base.raw_path.partition(b"?")[0].rstrip(b"/") + route.target
-        return httpx2.Request(
-            method, base, headers=headers, content=content, extensions={"target": target}
+        own = [(b"host", base.netloc)]
+        if isinstance(content, bytes):
+            own.append((b"content-length", b"%d" % len(content)))
+        elif content is not None and not header(headers, b"content-length"):
+            own.append((b"transfer-encoding", b"chunked"))
+        url = httpcore2.URL(
+            scheme=base.raw_scheme, host=base.raw_host, port=base.port, target=target
+        )
+        waits = {"connect": CONNECT_SECONDS, "read": SILENT_SECONDS, "write": SILENT_SECONDS}
+        return httpcore2.Request(
+            method, url, headers=[*own, *headers], content=content, extensions={"timeout": waits}
         )
 
-
-def new_client() -> httpx2.AsyncClient:
-    """Connections to providers, kept open for the next request.
-
-    The client adds nothing of its own and follows no redirects. A kept connection that the provider
-    has closed is replaced before anything is written to it. A request that was written is never sent
-    a second time, because both might be billed: the client gets an error and decides.
-    """
-    return httpx2.AsyncClient(
-        timeout=httpx2.Timeout(SILENT_SECONDS, connect=CONNECT_SECONDS, pool=None),
-        limits=httpx2.Limits(
-            max_connections=None, max_keepalive_connections=64, keepalive_expiry=KEPT_SECONDS
-        ),
-        follow_redirects=False,
-        trust_env=True,
-    )
+    def pools(self) -> dict[Family, httpcore2.AsyncConnectionPool]:
+        """Connections to each provider, kept open for the next request."""
+        context = httpx2.create_ssl_context()
+        return {
+            family: new_pool(address, context, KEPT_SECONDS)
+            for family, address in self.addresses.items()
+        }
 
 
 def route(target: bytes, headers: Headers) -> Route:
@@ -141,7 +143,7 @@ def returned(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     """A provider's response headers without those of its connection to us; they must be legal."""
     kept = [(name.lower(), value) for name, value in headers]
     if any(map(_CONTROL.search, (value for _, value in kept))):
-        raise httpx2.RemoteProtocolError("a header of the response holds a control character")
+        raise httpcore2.RemoteProtocolError("a header of the response holds a control character")
     named = _named_by_connection(kept)
     return [(n, value) for n, value in kept if n not in _HOP_BY_HOP and n not in named]
 

@@ -121,7 +121,7 @@ def status(frame: Invocation) -> None:
 def _with_switches(frame: Invocation, *, shadow: bool, pass_through: bool) -> Invocation:
     from reverie.proxy.running import OVERRIDES
 
-    names = ("memory", "layers", "marks", "compaction", "learning", "record")
+    names = ("memory", "layers", "marks", "compaction", "learning", "record", "slim_tools")
     off = tuple(f"proxy.{name}=false" for name in names) if pass_through else ()
     more = ("proxy.shadow=true",) if shadow else ()
     return replace(frame, overrides=(*OVERRIDES, *frame.overrides, *off, *more))
@@ -148,7 +148,9 @@ def _opened(
 def _require_packages() -> None:
     from importlib.util import find_spec
 
-    missing = [name for name in ("starlette", "uvicorn", "httpx2") if find_spec(name) is None]
+    missing = [
+        name for name in ("uvicorn", "httptools", "httpcore2", "httpx2") if find_spec(name) is None
+    ]
     if missing:
         raise InputError(f"`reverie proxy` needs {', '.join(missing)}; install it with: {_ADVICE}")
 

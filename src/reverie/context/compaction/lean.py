@@ -154,7 +154,7 @@ def compact(
     factor = rate(situation)
     verdict = worth_it(int(before * factor), int(after * factor), moment, policy)
     if isinstance(verdict, NotDue):
-        return Failed(verdict.reason)
+        return Failed(verdict.reason, int(after * factor))
     return Compaction(
         start=start,
         kept_from=planned.kept[0].id if planned.kept else None,

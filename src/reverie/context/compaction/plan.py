@@ -258,6 +258,10 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The conversation stays as it is, and why."""
+    """The conversation stays as it is, and why.
+
+    `tokens` is the size of the conversation that would have taken its place, where it is known.
+    """
 
     reason: str
+    tokens: int | None = None

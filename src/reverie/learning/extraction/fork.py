@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from reverie.agent.background import Background
 from reverie.agent.fork import SideAgents, Task
@@ -26,6 +25,7 @@ from reverie.learning import extraction
 from reverie.learning.extraction import Candidate, Conditions, Known, ToInbox
 from reverie.learning.extraction.occasions import occasion, offers
 from reverie.learning.extraction.prompts import cited, directive, past_directive, told
+from reverie.learning.extraction.reading import Reader, in_a_thread
 from reverie.learning.extraction.rules.confirmations import kind, sentences
 from reverie.learning.extraction.values import Add, Operation, Supersede, Update
 from reverie.memory.format.instructions import LearningInstructions
@@ -117,6 +117,8 @@ class Learning:
     # Agents on a model that reads the new messages alone, and its prices.
     apart: SideAgents | None = None
     apart_prices: Prices | None = None
+    # Finds candidates in new messages; the second argument are those before them.
+    read: Reader = in_a_thread
     # Writes a run into the log: how many texts were found, their outcome, why it failed.
     note: Callable[[int, Settled, str], None] = lambda found, done, trouble: None
     _turns: int = 0
@@ -199,7 +201,7 @@ class Learning:
             self.note(0, Settled(), "")
             return
         visible = tuple(self.conversation.state.messages)
-        found = await _in_a_thread(extraction.find, new, visible[: len(visible) - len(new)])
+        found = await self.read(new, visible[: len(visible) - len(new)])
         done = await self._keep(found, visible)
         if self.forks is not None and occasion(new) is not None:
             self._gathered.append(new)
@@ -260,18 +262,6 @@ class Learning:
         state = self.conversation.state
         read = self._read_up_to if self._gathered else state.extracted_up_to
         return extraction.new_messages(state.messages, read)
-
-
-T = TypeVar("T")
-
-
-async def _in_a_thread(find: Callable[..., T], *messages: Sequence[Message]) -> T:
-    """Read messages in a thread of its own: a long history must not hold up the loop or its workers."""
-    reader = ThreadPoolExecutor(1, "reverie-learning")
-    try:
-        return await asyncio.get_running_loop().run_in_executor(reader, find, *messages)
-    finally:
-        reader.shutdown(wait=False)
 
 
 @dataclass(frozen=True, slots=True)
