@@ -9,7 +9,8 @@ import pytest
 from reverie.text.alignment import differing
 from reverie.text.dates import absolute_dates
 from reverie.text.likeness import compare
-from reverie.text.odds import Odds, odds, signs_of
+from reverie.text.odds import Odds, odds, ruled
+from reverie.text.signs import signs_of
 from reverie.text.statements import change_in, statements
 from reverie.text.word_classes import near_groups, opposed
 

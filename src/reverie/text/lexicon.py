@@ -96,6 +96,8 @@ _KIN = frozenset(
         "amiga",
     ]
 )
+# "JWTs" are several of what a JWT is.
+_ACRONYMS = re.compile(r"[A-Z]{2,}s")
 _AGENT = re.compile(r"(\w{4,}?)(?:er|or)s?")
 # German capitalises all nouns, so a title marks a name there.
 _TITLES = frozenset({"herr", "herrn", "frau", "dr", "familie", "firma"})
@@ -221,6 +223,8 @@ def _word(
     if text == "May" and language == "english" and not opening:
         yield Word("mayday", "mayday", "day")
         return
+    if _ACRONYMS.fullmatch(text):
+        text, plain = text[:-1], plain[:-1]
     letter = len(text) == 1 and text.isupper() and text != "I" and not opening
     if text == "US" or (letter and not previous[-1:].isdigit() and previous[:6] != "degree"):
         # "vitamin D", "service B": not a function word.
