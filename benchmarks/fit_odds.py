@@ -158,7 +158,9 @@ def _network(given: Rows, readings: Rows, weights: Rows, seed: int) -> Network:
     """One hidden layer, fitted by Adam with a penalty on its weights."""
     chance = np.random.default_rng(seed)
     sizes = (given.shape[1], HIDDEN, len(READINGS))
-    layers = [chance.normal(0, (2 / a) ** 0.5, (a, b)) for a, b in zip(sizes, sizes[1:], strict=False)]
+    layers = [
+        chance.normal(0, (2 / a) ** 0.5, (a, b)) for a, b in zip(sizes, sizes[1:], strict=False)
+    ]
     state = [*layers, np.zeros(HIDDEN), np.zeros(len(READINGS))]
     moments = [(np.zeros_like(one), np.zeros_like(one)) for one in state]
     for step in range(1, ROUNDS + 1):
@@ -191,14 +193,14 @@ def _rounded(row: Any) -> list[float]:
     return [round(float(one), 4) for one in row]
 
 
-def told(file: Path, weights: Weights, threshold: float) -> dict[str, tuple[int, int]]:
+def told(file: Path, weights: Weights, thresholds: dict[Any, float]) -> dict[str, tuple[int, int]]:
     """Of each kind, how many pairs are told as what they are (others: told at all), and all."""
     found: Counter[str] = Counter()
     total: Counter[str] = Counter()
     with (
         words_for(name_of(file)),
         patch.object(weighing, "_weights", lambda: weights),
-        patch.object(likeness, "TOLD", threshold),
+        patch.object(likeness, "TOLD", thresholds),
     ):
         for pair in pairs(file):
             kind, seen = pair["kind"], likeness.compare(pair["new"], pair["old"]).likeness
@@ -226,7 +228,8 @@ def main() -> None:
         if name_of(file) < FREE_FROM:
             continue
         for threshold, count in curve.items():
-            for kind, (part, whole) in told(file, others[one.author], threshold).items():
+            both = {"restates": threshold, "update": threshold}
+            for kind, (part, whole) in told(file, others[one.author], both).items():
                 count.update({kind: part, f"all {kind}": whole})
     publish("fit_odds", ["set", *KINDS], rows)
     publish(

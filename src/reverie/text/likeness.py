@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from reverie.text.comparison import Likeness, Verdict, compare_statements
 from reverie.text.odds import Odds, odds, ruled
-from reverie.text.signs import signs_of
+from reverie.text.signs import Signs, signs_of
 from reverie.text.statements import Change, Statement, change_in, reason_of, statements
 from reverie.text.word_classes import language_of
 
@@ -52,7 +52,7 @@ def compare(new: str, old: str) -> Verdict:
     ruled_alone = verdict.likeness == "duplicate" or verdict.said
     if not ruled_alone and _of_like_length(new, old):
         signs = signs_of((new, old), ours, theirs, change, language)
-        verdict = _weighed(verdict, odds(signs | ruled(verdict)))
+        verdict = _weighed(verdict, signs, odds(signs | ruled(verdict)))
     if verdict.likeness == "duplicate" and reason_of(new) not in ("", reason_of(old)):
         return replace(verdict, likeness="extends")
     return verdict
@@ -67,7 +67,7 @@ def by_rules(ours: Sequence[Statement], theirs: Sequence[Statement], change: Cha
 
 def _of_like_length(new: str, old: str) -> bool:
     shorter, longer = sorted((len(new.split()), len(old.split())))
-    return longer <= _MOST_TIMES * shorter
+    return 1 < shorter and longer <= _MOST_TIMES * shorter
 
 
 def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
@@ -110,24 +110,59 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 
 # How probable it must be that both say the same or hold two values of one thing, to tell it: telling
 # costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
-TOLD = 0.25
+TOLD: dict[Likeness, float] = {"restates": 0.32, "update": 0.2}
+# Less is enough where the words speak of a change; more where the rules plainly see two things, or
+# where it is the same sentence with other words in it.
+_CHANGED = 0.12
+_LIKELY = 0.5
+_SURE = 0.7
+_NEVER = 2.0
 # The odds were learnt from single facts: they say nothing of a fact beside a whole paragraph.
 _MOST_TIMES = 4
+# A sentence with this many other words, small ones included, was told anew.
+_ANEW = 2
+_ANEW_BY_ANOTHER = 3
 
 
-def _weighed(verdict: Verdict, found: Odds) -> Verdict:
+def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     """The verdict where the rules are not sure; it neither refuses nor retires a memory."""
     likeness: Likeness = "restates" if found.same >= found.value else "update"
-    if verdict.certain and likeness == verdict.likeness:
-        return verdict
     probable = max(found.same, found.value)
-    if found.same + found.value < TOLD or probable < found.more:
-        return _without_update(verdict)
+    if likeness == verdict.likeness or probable < found.more:
+        return verdict
+    if signs["both say more"]:
+        needed = _needed(verdict, signs, likeness)
+    else:
+        needed = _needed_within(verdict, signs)
+    if probable < needed:
+        return verdict
     return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
 
 
-def _without_update(verdict: Verdict) -> Verdict:
-    """What the rules take for an update without being sure of it stays a sibling if that is improbable."""
-    if verdict.likeness != "update" or verdict.certain:
-        return verdict
-    return replace(verdict, likeness="sibling")
+def _needed_within(verdict: Verdict, signs: Signs) -> float:
+    """How probable it must be where all words of one are in the other: their order and form count."""
+    plainly_other = signs["opposed"] or signs["denied"] or not signs["same speaker"]
+    known = verdict.likeness != "extends" and plainly_other
+    return _NEVER if known and not _told_anew(signs) else _SURE
+
+
+def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
+    """How probable it must be where both say more, by what the rules know better."""
+    if likeness == "restates" and not _told_anew(signs):
+        return _NEVER if signs["opposed"] or signs["denied"] else _LIKELY
+    if signs["cue"]:
+        return _CHANGED
+    if likeness == "update" and (signs["opposed"] or _of_two_kinds(signs)):
+        return _NEVER
+    apart = verdict.firm or (likeness == "update" and signs["units differ"])
+    return _LIKELY if apart else TOLD[likeness]
+
+
+def _told_anew(signs: Signs) -> bool:
+    return signs["other words"] >= (_ANEW if signs["same speaker"] else _ANEW_BY_ANOTHER)
+
+
+def _of_two_kinds(signs: Signs) -> bool:
+    """A figure on one side and a name on the other are not two values of one thing."""
+    alike = signs["values differ"] or signs["names differ"]
+    return bool(signs["each has its own"] and not alike)

@@ -105,7 +105,8 @@ def _begins(ours: str, theirs: str) -> float:
 def _letters_in_common(ours: Sequence[Token], theirs: Sequence[Token]) -> float:
     """How many groups of three letters both have: parts of compounds, other forms of a word."""
     mine, other = (
-        frozenset[str]().union(*(_triples(t.word or t.key) for t in side)) for side in (ours, theirs)
+        frozenset[str]().union(*(_triples(t.word or t.key) for t in side))
+        for side in (ours, theirs)
     )
     return 2 * len(mine & other) / max(1, len(mine) + len(other))
 
