@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -46,7 +47,7 @@ AUTHOR = {"b": "a", "e": "d"}
 TUNED_WEIGHT = 0.7
 FREE_WEIGHT = 3.0
 FREE_FROM = "f"
-HIDDEN = 16
+HIDDEN = 8
 NETWORKS = 3
 PENALTY = 100.0
 ROUNDS = 250
@@ -158,9 +159,7 @@ def _network(given: Rows, readings: Rows, weights: Rows, seed: int) -> Network:
     """One hidden layer, fitted by Adam with a penalty on its weights."""
     chance = np.random.default_rng(seed)
     sizes = (given.shape[1], HIDDEN, len(READINGS))
-    layers = [
-        chance.normal(0, (2 / a) ** 0.5, (a, b)) for a, b in zip(sizes, sizes[1:], strict=False)
-    ]
+    layers = [chance.normal(0, (2 / a) ** 0.5, (a, b)) for a, b in pairwise(sizes)]
     state = [*layers, np.zeros(HIDDEN), np.zeros(len(READINGS))]
     moments = [(np.zeros_like(one), np.zeros_like(one)) for one in state]
     for step in range(1, ROUNDS + 1):

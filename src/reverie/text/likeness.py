@@ -41,21 +41,47 @@ class Match:
 
 def compare(new: str, old: str) -> Verdict:
     """How a new text relates to an old one."""
-    if new.split() == old.split():
-        return Verdict("duplicate", certain=True, score=1.0)
-    language = language_of(new, old)
-    ours, theirs = statements(new, language), statements(old, language)
-    if not ours or not theirs:
-        return Verdict("unrelated")
-    change = change_in(new, language)
-    verdict = by_rules(ours, theirs, change)
-    ruled_alone = verdict.likeness == "duplicate" or verdict.said
-    if not ruled_alone and _of_like_length(new, old):
-        signs = signs_of((new, old), ours, theirs, change, language)
-        verdict = _weighed(verdict, signs, odds(signs | ruled(verdict)))
-    if verdict.likeness == "duplicate" and reason_of(new) not in ("", reason_of(old)):
-        return replace(verdict, likeness="extends")
-    return verdict
+    pair = _Pair(new, old)
+    return pair.weighed() if pair.uncertain else pair.verdict
+
+
+class _Pair:
+    """Two texts, and what the rules say of them; the odds are weighed only when asked for."""
+
+    def __init__(self, new: str, old: str) -> None:
+        self.new, self.old = new, old
+        self._language = language_of(new, old)
+        self._ours = statements(new, self._language)
+        self._theirs = statements(old, self._language)
+        self._change = change_in(new, self._language)
+        self.verdict = self._judged()
+
+    def _judged(self) -> Verdict:
+        if self.new.split() == self.old.split():
+            return Verdict("duplicate", certain=True, score=1.0)
+        if not self._ours or not self._theirs:
+            return Verdict("unrelated")
+        return self._with_reason(by_rules(self._ours, self._theirs, self._change))
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the odds may say more than the rules; they were learnt from single facts."""
+        if self.verdict.likeness == "duplicate" or self.verdict.said:
+            return False
+        shorter, longer = sorted((len(self.new.split()), len(self.old.split())))
+        parsed = bool(self._ours and self._theirs)
+        return parsed and shorter > 1 and longer <= _MOST_TIMES * shorter
+
+    def weighed(self) -> Verdict:
+        signs = signs_of(
+            (self.new, self.old), self._ours, self._theirs, self._change, self._language
+        )
+        return _weighed(self.verdict, signs, odds(signs | ruled(self.verdict)))
+
+    def _with_reason(self, verdict: Verdict) -> Verdict:
+        if verdict.likeness == "duplicate" and reason_of(self.new) not in ("", reason_of(self.old)):
+            return replace(verdict, likeness="extends")
+        return verdict
 
 
 def by_rules(ours: Sequence[Statement], theirs: Sequence[Statement], change: Change) -> Verdict:
@@ -65,14 +91,19 @@ def by_rules(ours: Sequence[Statement], theirs: Sequence[Statement], change: Cha
     )
 
 
-def _of_like_length(new: str, old: str) -> bool:
-    shorter, longer = sorted((len(new.split()), len(old.split())))
-    return 1 < shorter and longer <= _MOST_TIMES * shorter
-
-
 def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
-    """The related candidates (key, text), most similar first."""
-    matches = [Match(key, compare(text, old)) for key, old in candidates]
+    """The related candidates (key, text), most similar first.
+
+    The rules judge all of them; the odds only those that have the most in common with the text.
+    """
+    pairs = {key: _Pair(text, old) for key, old in candidates}
+    near = sorted(
+        (key for key, pair in pairs.items() if pair.uncertain),
+        key=lambda key: pairs[key].verdict.score,
+        reverse=True,
+    )
+    weighed = {key: pairs[key].weighed() for key in near[:MOST_WEIGHED]}
+    matches = [Match(key, weighed.get(key, pair.verdict)) for key, pair in pairs.items()]
     found = [match for match in matches if match.likeness != "unrelated"]
     return sorted(found, key=_rank, reverse=True)
 
@@ -117,6 +148,8 @@ _CHANGED = 0.12
 _LIKELY = 0.5
 _SURE = 0.7
 _NEVER = 2.0
+# How many candidates the odds judge: those with the most words in common.
+MOST_WEIGHED = 6
 # The odds were learnt from single facts: they say nothing of a fact beside a whole paragraph.
 _MOST_TIMES = 4
 # A sentence with this many other words, small ones included, was told anew.

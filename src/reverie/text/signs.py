@@ -168,7 +168,7 @@ def _best(token: Token, other: _Side, language: str) -> float:
     near = _near(token, language)
     best = 0.0
     for one in other.tokens:
-        if near and near & _near(one, language):
+        if near and not near.isdisjoint(_near(one, language)):
             return _NEAR
         if _contains(token.key, one.key):
             best = _PART
@@ -180,7 +180,7 @@ def _near(token: Token, language: str) -> frozenset[int]:
 
 
 def _contains(ours: str, theirs: str) -> bool:
-    short, long = sorted((ours, theirs), key=len)
+    short, long = (ours, theirs) if len(ours) <= len(theirs) else (theirs, ours)
     return len(short) >= _SHORTEST_PART and (long.startswith(short) or long.endswith(short))
 
 

@@ -182,6 +182,7 @@ def synonyms(language: str) -> dict[str, str]:
     return {words.stem(word, language): head for word, head in long.items()} | found
 
 
+@lru_cache(maxsize=16_384)
 def near_groups(word: str, language: str) -> frozenset[int]:
     """The groups of words that often say the same as this one."""
     found = _lines_of("near", word, language)

@@ -99,6 +99,8 @@ def _spelt_alike(
 
 
 def _begins(ours: str, theirs: str) -> float:
+    if ours[:1] != theirs[:1]:
+        return 0.0
     return len(commonprefix((ours, theirs))) / max(1, len(ours), len(theirs))
 
 
