@@ -141,7 +141,7 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 
 # How probable it must be that both say the same or hold two values of one thing, to tell it: telling
 # costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
-TOLD: dict[Likeness, float] = {"restates": 0.32, "update": 0.2}
+TOLD: dict[Likeness, float] = {"restates": 0.35, "update": 0.2}
 # Less is enough where the words speak of a change; more where the rules plainly see two things, or
 # where it is the same sentence with other words in it.
 _CHANGED = 0.12
