@@ -76,7 +76,7 @@ class _Pair:
         signs = signs_of(
             (self.new, self.old), self._ours, self._theirs, self._change, self._language
         )
-        return _weighed(self.verdict, signs, odds(signs | ruled(self.verdict)))
+        return self._with_reason(_weighed(self.verdict, signs, odds(signs | ruled(self.verdict))))
 
     def _with_reason(self, verdict: Verdict) -> Verdict:
         if verdict.likeness == "duplicate" and reason_of(self.new) not in ("", reason_of(self.old)):
@@ -148,6 +148,10 @@ _CHANGED = 0.12
 _LIKELY = 0.5
 _SURE = 0.7
 _NEVER = 2.0
+# From here on it need not be saved again, if no figure, name, day, negation or condition differs.
+_KNOWN = 0.92
+# How much of the words of each the other must say, too, in these or near words.
+_SAID_BY_BOTH = 0.7
 # How many candidates the odds judge: those with the most words in common.
 MOST_WEIGHED = 6
 # The odds were learnt from single facts: they say nothing of a fact beside a whole paragraph.
@@ -158,7 +162,7 @@ _ANEW_BY_ANOTHER = 3
 
 
 def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
-    """The verdict where the rules are not sure; it neither refuses nor retires a memory."""
+    """The verdict where the rules are not sure; it retires no memory."""
     likeness: Likeness = "restates" if found.same >= found.value else "update"
     probable = max(found.same, found.value)
     if likeness == verdict.likeness or probable < found.more:
@@ -169,6 +173,9 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
         needed = _needed_within(verdict, signs)
     if probable < needed:
         return verdict
+    known = likeness == "restates" and probable >= _KNOWN and verdict.likeness != "update"
+    if known and not _tells_apart(signs):
+        likeness = "duplicate"
     return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
 
 
@@ -181,14 +188,24 @@ def _needed_within(verdict: Verdict, signs: Signs) -> float:
 
 def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
     """How probable it must be where both say more, by what the rules know better."""
-    if likeness == "restates" and not _told_anew(signs):
-        return _NEVER if signs["opposed"] or signs["denied"] else _LIKELY
+    anew = _told_anew(signs)
+    if likeness == "restates" and not anew:
+        return _NEVER if signs["opposed"] or signs["denied"] or verdict.firm else _LIKELY
     if signs["cue"]:
         return _CHANGED
     if likeness == "update" and (signs["opposed"] or _of_two_kinds(signs)):
         return _NEVER
+    if verdict.firm and not anew:
+        return _NEVER
     apart = verdict.firm or (likeness == "update" and signs["units differ"])
     return _LIKELY if apart else TOLD[likeness]
+
+
+def _tells_apart(signs: Signs) -> bool:
+    """Whether anything but plain words differs."""
+    names = ("opposed", "denied", "narrowed", "one of several", "cue", "beside")
+    apart = any(signs[name] for name in names) or signs["least alike"] < _SAID_BY_BOTH
+    return apart or not signs["clean"] or not signs["same speaker"]
 
 
 def _told_anew(signs: Signs) -> bool:
