@@ -8,8 +8,9 @@ import pytest
 
 from reverie.text.alignment import differing
 from reverie.text.dates import absolute_dates
-from reverie.text.likeness import compare
-from reverie.text.odds import Odds, odds, signs_of
+from reverie.text.likeness import by_rules, compare
+from reverie.text.odds import Odds, odds, ruled
+from reverie.text.signs import signs_of
 from reverie.text.statements import change_in, statements
 from reverie.text.word_classes import near_groups, opposed
 
@@ -99,7 +100,9 @@ def test_wording_tells_a_turned_sentence_from_a_frame() -> None:
 def test_odds_are_shares_of_one() -> None:
     texts = ("The port is 80", "The port is 81")
     ours, theirs = (statements(text, "english") for text in texts)
-    found = odds(signs_of(texts, ours, theirs, change_in("The port is 80", "english"), "english"))
+    change = change_in(texts[0], "english")
+    signs = signs_of(texts, ours, theirs, change, "english")
+    found = odds(signs | ruled(by_rules(ours, theirs, change)))
     assert found.value > max(found.same, found.more, found.other)
     assert found.same + found.value + found.more + found.other == pytest.approx(1)
     assert Odds().other == 1

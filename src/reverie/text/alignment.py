@@ -81,6 +81,8 @@ def _without_family(
 def _one_family(ours: Token, theirs: Token) -> bool:
     if ours.kind != "word" or theirs.kind != "word" or ours.conditional != theirs.conditional:
         return False
+    if ours.key[:_FAMILY] != theirs.key[:_FAMILY]:
+        return False
     shared = len(commonprefix((ours.key, theirs.key)))
     return shared >= _FAMILY and {ours.key[shared:], theirs.key[shared:]} <= _ENDINGS
 

@@ -23,7 +23,7 @@ from reverie.text.alignment import (
     subject_of,
     topic_of,
 )
-from reverie.text.odds import OPPOSITES, WHICH
+from reverie.text.signs import OPPOSITES, WHICH
 from reverie.text.statements import Change, Statement, Token
 
 # "restates": probably the same in other words, but not so certain that it need not be saved.

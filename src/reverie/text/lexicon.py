@@ -96,6 +96,8 @@ _KIN = frozenset(
         "amiga",
     ]
 )
+# "JWTs" are several of what a JWT is.
+_ACRONYMS = re.compile(r"[A-Z]{2,}s")
 _AGENT = re.compile(r"(\w{4,}?)(?:er|or)s?")
 # German capitalises all nouns, so a title marks a name there.
 _TITLES = frozenset({"herr", "herrn", "frau", "dr", "familie", "firma"})
@@ -113,7 +115,10 @@ _YEAR_OF_DAYS = 365 * 86_400
 # Other units, by the base unit they are converted to.
 _MEASURES: Mapping[str, tuple[str, float]] = {
     **{name: (name, 1) for name in ("euro", "dollar", "pound", "percent", "cent")},
-    **{name: (name, 1) for name in ("kilobyte", "megabyte", "gigabyte", "terabyte", "metre2")},
+    **{name: (name, 1) for name in ("kilobyte", "metre2")},
+    "megabyte": ("megabyte", 1),
+    "gigabyte": ("megabyte", 1_024),
+    "terabyte": ("megabyte", 1_024**2),
     "gram": ("gram", 1),
     "kilogram": ("gram", 1_000),
     "milligram": ("gram", 0.001),
@@ -132,7 +137,7 @@ _DAY_NAMES = """
 monday tuesday wednesday thursday friday saturday sunday january february march
 april mayday june july august september october november december
 """
-_DAYS = frozenset(_DAY_NAMES.split())
+_DAYS = frozenset(_DAY_NAMES.split()) | {"weekday", "weekend"}
 MONTHS = _DAY_NAMES.split()[7:]
 # "30/11", "5.5." and "18-12"; "2nd-12th" and "2-12" are two days.
 _DAY_AND_MONTH = re.compile(r"(\d{1,2})([/.])(\d{1,2})(?:\2(?:\d{4}|\d\d))?")
@@ -221,6 +226,8 @@ def _word(
     if text == "May" and language == "english" and not opening:
         yield Word("mayday", "mayday", "day")
         return
+    if _ACRONYMS.fullmatch(text):
+        text, plain = text[:-1], plain[:-1]
     letter = len(text) == 1 and text.isupper() and text != "I" and not opening
     if text == "US" or (letter and not previous[-1:].isdigit() and previous[:6] != "degree"):
         # "vitamin D", "service B": not a function word.

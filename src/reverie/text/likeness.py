@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from reverie.text.comparison import Likeness, Verdict, compare_statements
-from reverie.text.odds import Odds, Signs, odds, signs_of
-from reverie.text.statements import Change, change_in, reason_of, statements
+from reverie.text.odds import Odds, odds, ruled
+from reverie.text.signs import Signs, signs_of
+from reverie.text.statements import Change, Statement, change_in, reason_of, statements
 from reverie.text.word_classes import language_of
 
 __all__ = ["Likeness", "Match", "Verdict", "compare", "nearest", "related"]
@@ -40,34 +41,69 @@ class Match:
 
 def compare(new: str, old: str) -> Verdict:
     """How a new text relates to an old one."""
-    if new.split() == old.split():
-        return Verdict("duplicate", certain=True, score=1.0)
-    language = language_of(new, old)
-    ours, theirs = statements(new, language), statements(old, language)
-    if not ours or not theirs:
-        return Verdict("unrelated")
-    change = change_in(new, language)
-    verdict = _together(
+    pair = _Pair(new, old)
+    return pair.weighed() if pair.uncertain else pair.verdict
+
+
+class _Pair:
+    """Two texts, and what the rules say of them; the odds are weighed only when asked for."""
+
+    def __init__(self, new: str, old: str) -> None:
+        self.new, self.old = new, old
+        self._language = language_of(new, old)
+        self._ours = statements(new, self._language)
+        self._theirs = statements(old, self._language)
+        self._change = change_in(new, self._language)
+        self.verdict = self._judged()
+
+    def _judged(self) -> Verdict:
+        if self.new.split() == self.old.split():
+            return Verdict("duplicate", certain=True, score=1.0)
+        if not self._ours or not self._theirs:
+            return Verdict("unrelated")
+        return self._with_reason(by_rules(self._ours, self._theirs, self._change))
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the odds may say more than the rules; they were learnt from single facts."""
+        if self.verdict.likeness == "duplicate" or self.verdict.said:
+            return False
+        shorter, longer = sorted((len(self.new.split()), len(self.old.split())))
+        parsed = bool(self._ours and self._theirs)
+        return parsed and shorter > 1 and longer <= _MOST_TIMES * shorter
+
+    def weighed(self) -> Verdict:
+        signs = signs_of(
+            (self.new, self.old), self._ours, self._theirs, self._change, self._language
+        )
+        return self._with_reason(_weighed(self.verdict, signs, odds(signs | ruled(self.verdict))))
+
+    def _with_reason(self, verdict: Verdict) -> Verdict:
+        if verdict.likeness == "duplicate" and reason_of(self.new) not in ("", reason_of(self.old)):
+            return replace(verdict, likeness="extends")
+        return verdict
+
+
+def by_rules(ours: Sequence[Statement], theirs: Sequence[Statement], change: Change) -> Verdict:
+    """What the rules alone say of the statements of two texts."""
+    return _together(
         [[compare_statements(mine, other, change) for other in theirs] for mine in ours], change
     )
-    uncertain = not (verdict.likeness == "duplicate" or verdict.said or verdict.certain)
-    if verdict.score and uncertain and _of_like_length(new, old):
-        signs = signs_of((new, old), ours, theirs, change, language)
-        verdict = _weighed(verdict, signs, odds(signs))
-    if verdict.likeness == "duplicate" and reason_of(new) not in ("", reason_of(old)):
-        return replace(verdict, likeness="extends")
-    return verdict
-
-
-def _of_like_length(new: str, old: str) -> bool:
-    """The odds were learnt from single facts: they say nothing of a fact beside a whole paragraph."""
-    shorter, longer = sorted((len(new.split()), len(old.split())))
-    return longer <= _MOST_TIMES * shorter
 
 
 def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
-    """The related candidates (key, text), most similar first."""
-    matches = [Match(key, compare(text, old)) for key, old in candidates]
+    """The related candidates (key, text), most similar first.
+
+    The rules judge all of them; the odds only those that have the most in common with the text.
+    """
+    pairs = {key: _Pair(text, old) for key, old in candidates}
+    near = sorted(
+        (key for key, pair in pairs.items() if pair.uncertain),
+        key=lambda key: pairs[key].verdict.score,
+        reverse=True,
+    )
+    weighed = {key: pairs[key].weighed() for key in near[:MOST_WEIGHED]}
+    matches = [Match(key, weighed.get(key, pair.verdict)) for key, pair in pairs.items()]
     found = [match for match in matches if match.likeness != "unrelated"]
     return sorted(found, key=_rank, reverse=True)
 
@@ -103,71 +139,80 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
     return Verdict("sibling", score=closest.score, cue=change.cue)
 
 
-# How probable it must be that both say the same, to tell it: telling costs a line, so little is enough
-# where the sentence was told anew, more where it is the same sentence with other words in it.
-_SAME_ANEW = 0.1
-_MOST_TIMES = 4
-_SAME = 0.28
-_SAME_IN_DOUBT = 0.5
-_SAME_AND_MORE = 0.7
+# How probable it must be that both say the same or hold two values of one thing, to tell it: telling
+# costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
+TOLD: dict[Likeness, float] = {"restates": 0.35, "update": 0.2}
+# Less is enough where the words speak of a change; more where the rules plainly see two things, or
+# where it is the same sentence with other words in it.
+_CHANGED = 0.12
+_LIKELY = 0.5
+_SURE = 0.7
 _NEVER = 2.0
-# A sentence with this many other words, small ones included, is not the same with something added.
+# From here on it need not be saved again, if no figure, name, day, negation or condition differs.
+_KNOWN = 0.92
+# How much of the words of each the other must say, too, in these or near words.
+_SAID_BY_BOTH = 0.7
+# How many candidates the odds judge: those with the most words in common.
+MOST_WEIGHED = 6
+# The odds were learnt from single facts: they say nothing of a fact beside a whole paragraph.
+_MOST_TIMES = 4
+# A sentence with this many other words, small ones included, was told anew.
 _ANEW = 2
 _ANEW_BY_ANOTHER = 3
-# Two sentences that begin alike this far and then differ go on about something else.
-_SAME_OPENING = 0.5
-# How probable another value must be: with words of change, without, where many values may stand.
-_CHANGED = 0.12
-_OTHER_VALUE = 0.3
-_ONE_OF_MANY = 0.45
 
 
 def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
-    """The verdict where the rules are not certain; it neither refuses nor retires a memory."""
-    if not _apart(signs) and found.same >= max(found.value, _needed(verdict, signs)):
-        return replace(verdict, likeness="restates", score=found.same, weighed=True)
-    if signs["both say more"] and verdict.likeness in ("sibling", "unrelated"):
-        return _other_value(verdict, signs, found)
-    return verdict
+    """The verdict where the rules are not sure; it retires no memory."""
+    likeness: Likeness = "restates" if found.same >= found.value else "update"
+    probable = max(found.same, found.value)
+    if likeness == verdict.likeness or probable < found.more:
+        return verdict
+    if signs["both say more"]:
+        needed = _needed(verdict, signs, likeness)
+    else:
+        needed = _needed_within(verdict, signs)
+    if probable < needed:
+        return verdict
+    known = likeness == "restates" and probable >= _KNOWN and verdict.likeness != "update"
+    if known and not _tells_apart(signs):
+        likeness = "duplicate"
+    return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
 
 
-def _needed(verdict: Verdict, signs: Signs) -> float:
-    """How probable it must be that both say the same, by what speaks against it."""
-    ruled = verdict.likeness in ("extends", "update")
-    if not signs["both say more"]:
-        # Where all words of one are in the other, their order and form count: the rules know these,
-        # unless the sentence was told anew.
-        known = verdict.likeness != "extends" and not _told_anew(signs)
-        return _NEVER if known else _SAME_AND_MORE
-    doubt = bool(signs["denied"] or signs["narrowed"])
-    opened_alike = signs["begin alike"] >= _SAME_OPENING
-    if ruled or opened_alike or signs["cue"] or (doubt and not _told_anew(signs)):
-        return _SAME_AND_MORE if ruled and doubt else _SAME_IN_DOUBT
-    return _SAME_ANEW if _told_anew(signs) else _SAME
+def _needed_within(verdict: Verdict, signs: Signs) -> float:
+    """How probable it must be where all words of one are in the other: their order and form count."""
+    plainly_other = signs["opposed"] or signs["denied"] or not signs["same speaker"]
+    known = verdict.likeness != "extends" and plainly_other
+    return _NEVER if known and not _told_anew(signs) else _SURE
+
+
+def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
+    """How probable it must be where both say more, by what the rules know better."""
+    anew = _told_anew(signs)
+    if likeness == "restates" and not anew:
+        return _NEVER if signs["opposed"] or signs["denied"] or verdict.firm else _LIKELY
+    if signs["cue"]:
+        return _CHANGED
+    if likeness == "update" and (signs["opposed"] or _of_two_kinds(signs)):
+        return _NEVER
+    if verdict.firm and not anew:
+        return _NEVER
+    apart = verdict.firm or (likeness == "update" and signs["units differ"])
+    return _LIKELY if apart else TOLD[likeness]
+
+
+def _tells_apart(signs: Signs) -> bool:
+    """Whether anything but plain words differs."""
+    names = ("opposed", "denied", "narrowed", "one of several", "cue", "beside")
+    apart = any(signs[name] for name in names) or signs["least alike"] < _SAID_BY_BOTH
+    return apart or not signs["clean"] or not signs["same speaker"]
 
 
 def _told_anew(signs: Signs) -> bool:
     return signs["other words"] >= (_ANEW if signs["same speaker"] else _ANEW_BY_ANOTHER)
 
 
-def _other_value(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
-    """An update where that is probable, unless the words plainly speak of two things."""
-    value = found.value + (found.same if _apart(signs) else 0.0)
-    usual = _ONE_OF_MANY if signs["many values"] else _OTHER_VALUE
-    if not signs["cue"] and (verdict.firm or signs["opposed"] or _of_two_kinds(signs)):
-        return verdict
-    if value < (_CHANGED if signs["cue"] else usual):
-        return verdict
-    return replace(verdict, likeness="update", score=value, weighed=True)
-
-
 def _of_two_kinds(signs: Signs) -> bool:
     """A figure on one side and a name on the other are not two values of one thing."""
     alike = signs["values differ"] or signs["names differ"]
     return bool(signs["each has its own"] and not alike)
-
-
-def _apart(signs: Signs) -> bool:
-    """Whether a figure, day, name, place or opposite differs: then both do not say the same."""
-    names = ("values differ", "names differ", "opposed", "one of several", "each has its own")
-    return any(signs[name] for name in names)

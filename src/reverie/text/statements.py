@@ -103,12 +103,12 @@ def change_in(text: str, language: str) -> Change:
     plain = _spelt(claim_of(text), rules)
     certain = _first(plain, rules.adverbs, rules.denials)
     cue = certain or _first(plain, rules.cues, rules.since)
+    beside = not rules.beside.isdisjoint(re.findall(r"\w+", plain.lower()))
     if cue is None:
-        return Change()
+        return Change(beside=beside)
     named = [match[1] for one in rules.former for match in one.finditer(plain)]
     read = (_statement(_prepared(one, rules), rules, language) for one in named)
     keys = {token.key for one in read for token in one.tokens if token.kind != "speaker"}
-    beside = not rules.beside.isdisjoint(re.findall(r"\w+", plain.lower()))
     return Change(cue, certain is not None, frozenset(keys), beside)
 
 
@@ -134,7 +134,8 @@ def _prepared(sentence: str, rules: Forms) -> str:
             break
         plain = shorter
     if rules.counted:
-        plain = rules.counted.sub(lambda match: str(rules.numbers[match[0].lower()]), plain)
+        known = rules.numbers
+        plain = rules.counted.sub(lambda match: str(known.get(match[0].lower(), match[0])), plain)
     for pattern, replacement in rules.rewrites:
         plain = pattern.sub(replacement, plain)
     for told in (rules.adverbs, rules.since):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from reverie.text import words
+from reverie.text.numerals import number_words
 
 Kind: TypeAlias = Literal["word", "number", "day", "name", "code", "speaker", "quantity"]
 Relation: TypeAlias = Literal["copula", "single", "multiple", "owner", "other"]
@@ -88,7 +89,7 @@ def _data(language: str) -> dict[str, Any]:
 def _vocabulary(language: str) -> frozenset[str]:
     data = _data(language)
     classes = [value for value in data.values() if isinstance(value, str)]
-    return frozenset([*" ".join(classes).split(), *data["numbers"], *_own_words(language)])
+    return frozenset([*" ".join(classes).split(), *number_words(language), *_own_words(language)])
 
 
 @cache
@@ -136,13 +137,19 @@ def forms(language: str) -> Forms:
         },
         spelling=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["spelling"]),
         rewrites=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["rewrites"]),
-        numbers=data["numbers"],
-        counted=_any(list(data["numbers"])),
+        numbers=number_words(language),
+        counted=_counted(language),
     )
 
 
 def _any(patterns: Sequence[str], start: str = r"\b", end: str = r"(?!\w)") -> re.Pattern[str]:
     return re.compile(rf"{start}(?:{'|'.join(patterns)}){end}", re.IGNORECASE)
+
+
+def _counted(language: str) -> re.Pattern[str]:
+    """Number words of several parts, or any word: those without a number stay as they are."""
+    parts = "|".join(re.escape(word) for word in number_words(language) if not word.isalpha())
+    return re.compile(rf"\b(?:{parts}|[^\W\d_]+)(?!\w)", re.IGNORECASE)
 
 
 @cache
@@ -175,6 +182,7 @@ def synonyms(language: str) -> dict[str, str]:
     return {words.stem(word, language): head for word, head in long.items()} | found
 
 
+@lru_cache(maxsize=16_384)
 def near_groups(word: str, language: str) -> frozenset[int]:
     """The groups of words that often say the same as this one."""
     found = _lines_of("near", word, language)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations, takewhile
 from posixpath import commonprefix
 
@@ -30,7 +31,12 @@ def wording_signs(
     """The signs of a new and an old text, their content words, and those that only one has."""
     new, old = (_WORD.findall(folded(claim_of(text)).lower()) for text in texts)
     found = _frame(new, old, *tokens)
-    return found | _order(*tokens) | _places(*alone) | {"spelt alike": _spelt_alike(tokens, alone)}
+    found |= _order(*tokens) | _places(*alone)
+    return found | {
+        "spelt alike": _spelt_alike(tokens, alone),
+        "letters": _letters_in_common(*tokens),
+        "letters of the rest": _letters_in_common(*alone),
+    }
 
 
 def _frame(
@@ -93,4 +99,21 @@ def _spelt_alike(
 
 
 def _begins(ours: str, theirs: str) -> float:
+    if ours[:1] != theirs[:1]:
+        return 0.0
     return len(commonprefix((ours, theirs))) / max(1, len(ours), len(theirs))
+
+
+def _letters_in_common(ours: Sequence[Token], theirs: Sequence[Token]) -> float:
+    """How many groups of three letters both have: parts of compounds, other forms of a word."""
+    mine, other = (
+        frozenset[str]().union(*(_triples(t.word or t.key) for t in side))
+        for side in (ours, theirs)
+    )
+    return 2 * len(mine & other) / max(1, len(mine) + len(other))
+
+
+@lru_cache(maxsize=16_384)
+def _triples(word: str) -> frozenset[str]:
+    padded = f" {word} "
+    return frozenset(padded[at : at + 3] for at in range(len(padded) - 2))

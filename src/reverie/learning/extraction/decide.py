@@ -71,13 +71,7 @@ def _operation(candidate: Candidate, current: Sequence[Known]) -> Operation:
 def rivals(candidate: Candidate, known: Sequence[Known]) -> tuple[tuple[str, Likeness], ...]:
     """Memories of which the candidate may be a newer value or another wording, with which it is."""
     found = related(candidate.text, _texts(_current(known)))
-    # Odds that are less likely than not would fill the inbox with questions; dreams look again.
-    near = [
-        match
-        for match in found
-        if match.likeness in ("update", "restates")
-        and (not match.verdict.weighed or match.verdict.score >= _LIKELY)
-    ]
+    near = [match for match in found if match.likeness in ("update", "restates")]
     return tuple({_file(match): match.likeness for match in reversed(near)}.items())[::-1]
 
 

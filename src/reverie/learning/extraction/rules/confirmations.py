@@ -9,7 +9,13 @@ from reverie.memory.format.taxonomy import MemoryType
 
 LONGEST_SENTENCE = 400
 
-_END = re.compile(r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bz\.B\.)[ \t]+")
+# No sentence ends after a title or an abbreviation, nor between a day and its month: "17. März".
+_ABBREVIATED = "e.g. i.e. vs. z.B. Dr. Mr. Mrs. Ms. Prof. St. Nr. Fr. Hr. Sr. Sra."
+_END = re.compile(
+    r"(?<=[.!?…])"
+    + "".join(rf"(?<!\b{re.escape(one)})" for one in _ABBREVIATED.split())
+    + r"(?!(?<=\d\.)[ \t]+(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))[ \t]+"
+)
 # Openings before the point of a sentence.
 _OPENING = re.compile(
     r"^(?:(?:(?:(?:as|like) i (?:already )?said(?: before| already)?|ok(?:ay)?|oh|ah|hey|hi|also|and|so|but|btw|by the way|fyi|heads[- ]up|one more thing|übrigens"
