@@ -23,6 +23,7 @@ from tests.clients.mcp.test_http import INITIALIZE
 from tests.clients.mcp.test_process import Pipes
 from tests.conversation.build import Said, user
 
+from reverie.clients import hook_client
 from reverie.clients.daemon import control
 from reverie.clients.mcp import front, subscriptions
 from reverie.clients.mcp.server import make_server
@@ -76,6 +77,15 @@ def test_lists_are_the_same_before_and_after_the_rest_is_loaded(place: Stage) ->
     assert pipes.receive()["result"] == tools["result"]
     assert pipes.receive()["result"] == prompts["result"]
     assert pipes.end()[0] == 0
+
+
+def test_the_daemon_can_see_that_the_tools_were_told(place: Stage) -> None:
+    pipes = Pipes(place)
+    pipes.say(INITIALIZE, INITIALIZED, request(2, "tools/list"), request(3, "ping"))
+    assert [pipes.receive()["id"] for _ in range(3)] == [INITIALIZE["id"], 2, 3]
+    mark = place.home / hook_client.FOLDER / hook_client.LISTED / str(pipes.process.pid)
+    assert mark.read_text() == str(place.root.resolve())
+    pipes.end()
 
 
 def test_an_unknown_version_of_the_protocol_gets_ours(place: Stage) -> None:

@@ -126,6 +126,8 @@ class Front:
         answer = self._at_once(message, line)
         if answer is not None:
             self._answer(message, answer)
+            if self._home and message.get("method") == "tools/list":
+                hook_client.mark_listed(self._home, self._project)
         elif self._greeting and _reads(message) and (self._home or self._reads_here(message)):
             thread = threading.Thread(target=self._read, args=(message, line), daemon=True)
             self._reading = [
