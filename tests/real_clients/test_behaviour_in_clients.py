@@ -262,3 +262,25 @@ class TestOpencode:
         assert "cite its mark" in opencode.say(QUESTION)
         desk.wait_for(lambda: len(uses(desk)) == 1)
         assert "1 of 1 shown memories used" in desk.reverie("watch", "--once")
+
+
+def test_told_in_one_client_known_in_the_others(desk: Desk) -> None:
+    claude, codex, opencode = Claude(desk), Codex(desk), Opencode(desk)
+    for client in ("claude-code", "codex", "opencode"):
+        desk.install(client)
+    claude.say(f"Remember that {PORT[0].lower()}{PORT[1:]}.")
+    desk.wait_for(lambda: "6543" in desk.memories())
+    mark = mark_of(desk, QUESTION)
+    desk.provider.expect_conversation("in another client")
+    desk.provider.script(f"On 6543 {mark}.")
+    codex.say(QUESTION)
+    assert "6543" in codex.sent()
+    desk.wait_for(lambda: len(uses(desk)) == 1)
+    desk.provider.script("A title", f"On 6543 {mark}.")
+    assert "6543" in opencode.say(QUESTION)
+    desk.wait_for(lambda: len(uses(desk)) == 2)
+    desk.provider.expect_conversation("where it was told")
+    desk.provider.script(f"On 6543 {mark}.")
+    [told] = notices(claude.say(QUESTION))
+    assert "1 of 1 shown memories used" in told
+    assert len(uses(desk)) == 3
