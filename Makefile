@@ -36,7 +36,7 @@ test-slow: $(VENV)/.dev ## suites that take minutes
 	@$(BIN)/python -m pytest -m slow
 
 test-clients: $(VENV)/.clients .clients/.installed ## real coding agents and SDKs; installs npm packages
-	@PATH="$(CURDIR)/.clients/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -m clients
+	@PATH="$(CURDIR)/.clients/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -m clients -n 2
 
 test-web: $(VENV)/.browser .clients/.axe ## the page in a real Chromium
 	@command -v chromium > /dev/null || { echo "make test-web needs Chromium (Debian: apt-get install chromium)" >&2; exit 1; }

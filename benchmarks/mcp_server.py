@@ -1,7 +1,8 @@
 """How long a client waits for `reverie mcp`: from the start of the process, and for each call.
 
 The SDK's own client over standard input and output, in a scratch home with 200 memories; processor
-time until `initialize` and `tools/list` are answered, without a client library; recall through a daemon.
+time until the first messages are answered, without a client library, as Codex begins (`initialize`) and as
+the newest Claude Code does (`server/discover`, and three lists); recall through a daemon.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -59,21 +61,39 @@ async def measured(project: Path, home: Path) -> dict[str, float]:
     return taken
 
 
-def started(project: Path, home: Path) -> dict[str, float]:
-    """Milliseconds of processor time until the tools are listed, and of a recall by the daemon."""
+GREETING = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "b", "version": "1"},
+}
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "b", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+FIRST: dict[str, list[dict[str, Any]]] = {
+    "initialize": [
+        {"id": 1, "method": "initialize", "params": GREETING},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    ],
+    "server/discover": [
+        {"id": number, "method": method, "params": {"_meta": META}}
+        for number, method in enumerate(
+            ("server/discover", "prompts/list", "resources/list", "tools/list")
+        )
+    ],
+}
+
+
+def started(project: Path, home: Path, way: str) -> dict[str, float]:
+    """Milliseconds of processor time until the first messages are answered, and of a recall by the daemon."""
     reverie = str(Path(sys.executable).with_name("reverie"))
     command = [reverie, "mcp", "--project", str(project), "--home", str(home)]
-    info = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "b", "version": "1"},
-    }
-    first = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-    ]
+    first = [{"jsonrpc": "2.0", **line} for line in FIRST[way]]
+    answers = sum("id" in line for line in first)
     asked = {"name": "recall", "arguments": {"question": "when do deploys of service 7 freeze?"}}
+    asked |= {"_meta": META} if way == "server/discover" else {}
     call = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": asked}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -81,8 +101,8 @@ def started(project: Path, home: Path) -> dict[str, float]:
         began = perf_counter()
         process.stdin.write(b"".join(json.dumps(line).encode() + b"\n" for line in first))
         process.stdin.flush()
-        process.stdout.readline()
-        process.stdout.readline()
+        for _ in range(answers):
+            process.stdout.readline()
         waited = since(began)
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         ticks = os.sysconf("SC_CLK_TCK")
@@ -96,9 +116,9 @@ def started(project: Path, home: Path) -> dict[str, float]:
             calls.append(since(began))
         process.stdin.close()
     return {
-        "until tools/list is answered": waited,
-        "the same, processor time": spent,
-        "recall through the daemon": median(calls),
+        f"{way}: until all is answered": waited,
+        f"{way}: processor time": spent,
+        f"{way}: recall through the daemon": median(calls),
     }
 
 
@@ -115,7 +135,10 @@ def main() -> None:
             memory.remember(f"Deploys of service {number} freeze on day {number}", type="project")
         runs = [asyncio.run(measured(project, home)) for _ in range(STARTS)]
         control.start(home)
-        starts = [started(project, home) for _ in range(STARTS)]
+        starts = [
+            started(project, home, "initialize") | started(project, home, "server/discover")
+            for _ in range(STARTS)
+        ]
         control.stop(home)
     rows = [
         [name, median([run[name] for run in some])] for some in (runs, starts) for name in some[0]

@@ -1,6 +1,7 @@
 """Many conversations in one program: one engine, one thread beside the program's own loop."""
 
 import asyncio
+import gc
 import pickle
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from tests.place import Place
 
 from reverie import Context, Event, InputError, MemoriesSurfaced, Memory, Reply, Usage
+from reverie.api import shared_loop
 from reverie.core.messages import Text
 from reverie.errors import ReverieError
 from reverie.memory.scan import Scanner
@@ -71,6 +73,22 @@ class TestManyAtOnce:
             await one.prepare(question(3))
             assert ("MemoriesSurfaced", True) in heard
         assert all(here for _, here in heard)
+
+    def test_what_is_loaded_once_is_no_work_for_the_garbage_collector(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(shared_loop._started(), "_loaded", False)
+        loaded: list[object] = []
+        with shared_loop.loading():
+            assert not gc.isenabled()
+            loaded.append([])
+        assert gc.isenabled()
+        try:
+            assert all(thing is not loaded for thing in gc.get_objects())
+            with shared_loop.loading():
+                assert gc.isenabled()
+        finally:
+            gc.unfreeze()
 
     def test_memories_of_a_project_share_an_index(self, place: Place, memory: Memory) -> None:
         with Memory.open(place.root) as other:

@@ -61,6 +61,23 @@ def setup(provider: Provider, tmp_path: Path, clock: FixedClock) -> Iterator[Set
         embedder.close()
 
 
+def test_a_tokenizer_made_in_steps_is_the_one_of_its_file():
+    from tokenizers import Tokenizer
+
+    path = Path(installed.__file__).parent / "potion" / "tokenizer.json"
+    whole, made = Tokenizer.from_file(str(path)), installed.load_tokenizer(path)
+    whole.no_truncation()
+    whole.no_padding()
+    assert json.loads(made.to_str()) == json.loads(whole.to_str())
+    texts = ["[CLS] naïve [PAD] café 漢字", "x" * 150]
+    for special in (True, False):
+        ours, theirs = (
+            [one.ids for one in tokenizer.encode_batch(texts, add_special_tokens=special)]
+            for tokenizer in (made, whole)
+        )
+        assert ours == theirs
+
+
 def test_one_row_a_text_in_their_order(setup: Setup):
     rows = setup.embedder().encode(["the red boat", "  ", "a red boat", "quarterly"], "passage")
     assert rows.shape == (4, 16)

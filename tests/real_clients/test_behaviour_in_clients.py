@@ -182,6 +182,21 @@ class TestCodex:
         [whole] = stored_outputs(codex.sent().replace("\\n", "\n"))
         assert whole.splitlines() == [str(n) for n in range(1, 6001)]
 
+    def test_the_tools_are_the_same_in_every_request_of_a_session(self, desk: Desk) -> None:
+        codex = Codex(desk)
+        desk.reverie("install", "codex", "--yes")
+        desk.reverie("daemon", "start")
+        for _ in range(6):
+            before = len(desk.provider.requests)
+            desk.provider.expect_conversation("another session")
+            calls = [ToolCall("exec_command", {"cmd": f"echo {word}"}) for word in ("one", "two")]
+            desk.provider.script(*calls, "Done.")
+            codex.say("Run echo.", "--sandbox", "danger-full-access")
+            sent = [json.dumps(one.json["tools"]) for one in desk.provider.requests[before:]]
+            assert [tools == sent[0] for tools in sent] == [True] * 3
+            # Its search for tools tells of ours from the first request on.
+            assert "reverie: Reverie is this person's lasting memory" in sent[0]
+
     def test_doctor_tells_of_hooks_that_are_not_trusted(self, desk: Desk) -> None:
         Codex(desk)
         desk.install("codex")
@@ -247,3 +262,25 @@ class TestOpencode:
         assert "cite its mark" in opencode.say(QUESTION)
         desk.wait_for(lambda: len(uses(desk)) == 1)
         assert "1 of 1 shown memories used" in desk.reverie("watch", "--once")
+
+
+def test_told_in_one_client_known_in_the_others(desk: Desk) -> None:
+    claude, codex, opencode = Claude(desk), Codex(desk), Opencode(desk)
+    for client in ("claude-code", "codex", "opencode"):
+        desk.install(client)
+    claude.say(f"Remember that {PORT[0].lower()}{PORT[1:]}.")
+    desk.wait_for(lambda: "6543" in desk.memories())
+    mark = mark_of(desk, QUESTION)
+    desk.provider.expect_conversation("in another client")
+    desk.provider.script(f"On 6543 {mark}.")
+    codex.say(QUESTION)
+    assert "6543" in codex.sent()
+    desk.wait_for(lambda: len(uses(desk)) == 1)
+    desk.provider.script("A title", f"On 6543 {mark}.")
+    assert "6543" in opencode.say(QUESTION)
+    desk.wait_for(lambda: len(uses(desk)) == 2)
+    desk.provider.expect_conversation("where it was told")
+    desk.provider.script(f"On 6543 {mark}.")
+    [told] = notices(claude.say(QUESTION))
+    assert "1 of 1 shown memories used" in told
+    assert len(uses(desk)) == 3

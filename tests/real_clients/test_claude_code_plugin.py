@@ -31,6 +31,6 @@ def test_the_clients_own_validator_has_nothing_to_say(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr

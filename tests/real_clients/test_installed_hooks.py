@@ -16,6 +16,7 @@ from tests.cli.run import done
 from tests.place import Place, git
 from tests.provider.provider import Provider
 from tests.provider.server import ProviderServer
+from tests.real_clients.desk import LONGEST
 from tests.real_clients.gemini import GeminiServer
 
 pytestmark = pytest.mark.clients
@@ -62,7 +63,7 @@ class Bench:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=LONGEST,
         )
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return ran.stdout

@@ -5,10 +5,10 @@ Nothing stands in for anything: the clients' own programs, our hooks and daemon,
 
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from tests.real_clients.desk import (
     texts,
 )
 from tests.real_clients.gemini import GeminiServer
+
+from reverie.clients import hook_client
 
 pytestmark = pytest.mark.clients
 
@@ -88,10 +90,19 @@ class TestClaudeCode:
         desk.reverie("install", "claude-code", "--yes")
         desk.reverie("daemon", "start")
         desk.reverie("remember", FACT)
-        call = ToolCall("mcp__reverie__recall", {"question": "when do deploys freeze?"})
-        desk.provider.script(call, "In December.")
-        self.say(desk, "Look it up.", "--allowedTools", "mcp__reverie__recall")
-        assert FACT in json.dumps(desk.provider.requests[-1].json["messages"][-1])
+        # The client connects to its servers beside the first requests.
+        listed = desk.place.home / hook_client.FOLDER / hook_client.LISTED
+        waiting = f"until ls {listed}/* > /dev/null 2>&1; do sleep 0.1; done"
+        desk.provider.script(
+            ToolCall("Bash", {"command": waiting, "description": "wait"}),
+            ToolCall("mcp__reverie__recall", {"question": "when do deploys freeze?"}),
+            "In December.",
+        )
+        self.say(desk, "Look it up.", "--allowedTools", "Bash mcp__reverie__recall")
+        messages = desk.provider.requests[-1].json["messages"]
+        blocks = [block for one in messages if one["role"] == "user" for block in one["content"]]
+        *_, result = (block for block in blocks if block["type"] == "tool_result")
+        assert FACT in json.dumps(result)
 
     def test_after_a_compaction_memory_is_there_again(self, desk: Desk) -> None:
         desk.reverie("remember", FACT)
@@ -119,10 +130,10 @@ class TestClaudeCode:
             "hook_event_name": "UserPromptSubmit",
             "prompt": "When do deploys freeze?",
         }
-        pairs = [(_timed(desk, hook), _empty_process()) for _ in range(15)]
+        pairs = [(_spent_by_hook(desk, hook), _spent_by_empty_process()) for _ in range(15)]
         hooks, empty = (statistics.median(times) for times in zip(*pairs, strict=True))
-        # 36 ms beside 13 on an idle machine.
-        assert hooks <= 8 * empty
+        # Twice as much; by the clock 36 ms beside 13 on an idle machine.
+        assert hooks <= 5 * empty
 
     def test_uninstalled_everything_is_as_it_was(self, desk: Desk) -> None:
         home = desk.place.person / ".claude"
@@ -266,22 +277,23 @@ class TestOpencode:
         assert files_of(self.home(desk)) == before
 
 
-def _empty_process() -> float:
-    """How long Python takes to start and end: what a busy machine makes of every process."""
-    began = time.perf_counter()
-    subprocess.run([sys.executable, "-c", "pass"], check=True)
-    return time.perf_counter() - began
+def _spent_by_empty_process() -> float:
+    return _spent([sys.executable, "-c", "pass"])
 
 
-def _timed(desk: Desk, payload: dict[str, Any]) -> float:
+def _spent_by_hook(desk: Desk, payload: dict[str, Any]) -> float:
     own = {"PATH": os.environ["PATH"], "HOME": str(desk.place.person)}
-    began = time.perf_counter()
-    subprocess.run(
+    return _spent(
         [str(REVERIE), "hook", payload["hook_event_name"], "--client", "claude-code"],
         input=json.dumps(payload).encode(),
         env=own | desk.env,
         cwd=desk.place.root,
-        check=True,
-        capture_output=True,
     )
-    return time.perf_counter() - began
+
+
+def _spent(command: list[str], **options: Any) -> float:
+    """The processor time of a command: a busy machine changes it less than the time by the clock."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, capture_output=True, **options)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from reverie.api.location import Location
 from reverie.api.memory import Memory
 
 if TYPE_CHECKING:
@@ -52,10 +53,11 @@ class AsyncMemory:
         settings: Overrides | None = None,
         clock: Clock | None = None,
         user: str | None = None,
+        key: str = "",
     ) -> AsyncMemory:
         """As `Memory.open`."""
-        work = partial(Memory.open, project, home=home, settings=settings, clock=clock, user=user)
-        return cls(await asyncio.to_thread(work))
+        place = Location.of(project, home, settings, clock, user, key)
+        return cls(await asyncio.to_thread(Memory, place))
 
     @property
     def directory(self) -> Path:

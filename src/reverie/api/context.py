@@ -22,7 +22,7 @@ from reverie.api.history import History, read_history
 from reverie.api.location import Location, Overrides
 from reverie.api.memory import Memory, Remembering, open_for
 from reverie.api.shapes import read_reply, read_system, read_tools
-from reverie.api.shared_loop import Delivery, begin, run, turn
+from reverie.api.shared_loop import Delivery, begin, loading, run, turn
 from reverie.conversation import journal
 from reverie.conversation.records import HeadFrozen, Record
 from reverie.core.messages import Text
@@ -227,9 +227,10 @@ class Context:
     async def _prepare(self, messages: Sequence[object]) -> Prepared:
         history = read_history(messages)
         await turn()
-        loop = await self._opened(history)
-        self._require_system(history)
-        request = await loop.prepare(history.messages)
+        with loading():
+            loop = await self._opened(history)
+            self._require_system(history)
+            request = await loop.prepare(history.messages)
         return Prepared(request, self._arguments(request), loop.sources(request))
 
     async def _observe(self, response: object) -> Reply:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import gc
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -45,6 +46,7 @@ class SharedLoop:
         self._given: deque[Callable[[], object]] = deque()
         self._looking = False
         self._turn = asyncio.Lock()
+        self._loaded = False
         WORK.run_in_place_on(self.loop)
         atexit.register(self._stop)
 
@@ -65,6 +67,26 @@ class SharedLoop:
         """Wait until no other conversation begins a long piece of work in this round of the loop."""
         async with self._turn:
             await asyncio.sleep(0)
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Keep what the first conversation loads out of the garbage collector's full passes.
+
+        Modules, tables and the index stay as long as the process. A full pass over them holds the
+        interpreter for tens of milliseconds, in which the caller's own loop stands still.
+        """
+        if self._loaded or not gc.isenabled():
+            yield
+            return
+        gc.disable()
+        try:
+            yield
+        finally:
+            self._loaded = True
+            # Young garbage goes first: what is frozen is never collected.
+            gc.collect(1)
+            gc.freeze()
+            gc.enable()
 
     def _look(self) -> None:
         if not self._given:
@@ -136,6 +158,11 @@ async def run(work: Coroutine[Any, Any, T]) -> T:
 async def turn() -> None:
     """Wait until it is this conversation's turn to begin a long piece of work in the shared loop."""
     await _started().turn()
+
+
+def loading() -> AbstractContextManager[None]:
+    """Wrap what loads everything the first time; see SharedLoop.loading."""
+    return _started().loading()
 
 
 def _started() -> SharedLoop:

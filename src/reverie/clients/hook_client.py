@@ -29,6 +29,8 @@ STARTING = "starting"
 _FAILED = b"failed"
 # Written when the daemon was silent, so that the next hooks hardly wait for it.
 SILENT = "silent"
+# A folder with a file for each MCP server that has told its tools: its name is the process, its content the project.
+LISTED = "mcp"
 PROJECT = "Reverie-Project"
 # Asks the daemon to say at once that it has read the request.
 EARLY = "Reverie-Early"
@@ -209,6 +211,19 @@ def start(home: str) -> subprocess.Popen[bytes]:
         )
     finally:
         os.close(log)
+
+
+def mark_listed(home: str, project: str) -> None:
+    """Tell the daemon that this process, an MCP server, has told its tools; failure is ignored."""
+    try:
+        folder = os.path.join(home, FOLDER, LISTED)  # noqa: PTH118
+        os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        file = os.open(os.path.join(folder, str(os.getpid())), flags, 0o600)  # noqa: PTH118
+        os.write(file, os.fsencode(project))
+        os.close(file)
+    except OSError:
+        pass
 
 
 def note(home: str, what: str) -> None:

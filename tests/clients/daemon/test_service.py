@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.run import done
 from tests.place import Place
 
+from reverie.clients import hook_client
+from reverie.clients.daemon import servers
 from reverie.clients.daemon import service as services
 from reverie.clients.daemon.service import Service
 from reverie.clients.daemon.wire import WorkQueue
@@ -94,3 +97,52 @@ async def test_closing_a_project_blocks_no_other(
     async with asyncio.timeout(20), busy._recall._recalling:
         assert await prompted(service, other, session_id="s2") == ""
         assert list(service._services) == [other]
+
+
+async def codex_starts(service: Service, place: Place, session: str = "s1") -> str:
+    data = {"cwd": str(place.root), "session_id": session, "source": "startup"}
+    body = await service.hook("codex", "SessionStart", json.dumps(data).encode())
+    return body.decode()
+
+
+async def test_a_session_of_codex_starts_when_our_server_has_told_its_tools(
+    service: Service, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(servers, "LONGEST_SECONDS", 60.0)
+    done("install", "codex", "--yes")
+    starting = asyncio.create_task(codex_starts(service, place))
+    looked = asyncio.Event()
+    listed = servers._listed
+
+    def look(folder: Path, project: Path) -> bool:
+        asyncio.get_running_loop().call_soon(looked.set)
+        return listed(folder, project)
+
+    monkeypatch.setattr(servers, "_listed", look)
+    hook_client.mark_listed(str(place.home), str(place.base / "another"))
+    await looked.wait()
+    assert not starting.done()
+    hook_client.mark_listed(str(place.home), str(place.root.resolve()))
+    assert "Memory, kept by Reverie" in await starting
+
+
+@pytest.mark.parametrize(
+    "way", ["without a server", "server switched off", "a trial", "a dead server"]
+)
+async def test_a_session_does_not_wait_for_a_server_that_will_not_come(
+    service: Service, place: Place, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setattr(servers, "LONGEST_SECONDS", 0.0 if way == "a dead server" else 600.0)
+    done("install", "codex", "--yes", *(["--no-mcp"] if way == "without a server" else []))
+    marks = place.home / hook_client.FOLDER / hook_client.LISTED
+    if way == "server switched off":
+        config = place.person / ".codex" / "config.toml"
+        config.write_text(config.read_text() + "enabled = false\n")
+    if way == "a dead server":
+        marks.mkdir(parents=True)
+        # No process has such a number.
+        (marks / "99999999").write_text(str(place.root.resolve()))
+    session = f"{services.TRIAL}1" if way == "a trial" else "s1"
+    async with asyncio.timeout(services.LIMIT_SECONDS):
+        assert "Memory, kept by Reverie" in await codex_starts(service, place, session)
+    assert not marks.exists() or not list(marks.iterdir())

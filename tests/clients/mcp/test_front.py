@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
-from mcp.client.session import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp.client.session import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from mcp.server.lowlevel import NotificationOptions
 from mcp_types import (
     INVALID_PARAMS,
@@ -23,11 +23,20 @@ from tests.clients.mcp.test_http import INITIALIZE
 from tests.clients.mcp.test_process import Pipes
 from tests.conversation.build import Said, user
 
+from reverie.clients import hook_client
 from reverie.clients.daemon import control
 from reverie.clients.mcp import front, subscriptions
 from reverie.clients.mcp.server import make_server
 
 HEAVY = ("mcp", "mcp_types", "pydantic", "anyio", "numpy", "pygit2", "reverie.workspace", "click")
+MODERN_FIRST = ("server/discover", "tools/list", "prompts/list", "resources/list")
+# The server without the front.
+PACKAGE_ALONE = """
+from reverie.clients.mcp import stdio
+from reverie.clients.mcp.server import make_server
+from reverie.workspace import Workspace
+stdio.serve(make_server(Workspace.open(), ""), 0, 1)
+"""
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
@@ -57,6 +66,7 @@ def test_the_greeting_is_the_packages_own(place: Stage) -> None:
     assert theirs.pop("extensions", {}) == {}
     assert theirs == front.CAPABILITIES
     assert tuple(HANDSHAKE_PROTOCOL_VERSIONS) == front.VERSIONS
+    assert tuple(MODERN_PROTOCOL_VERSIONS) == (front.MODERN,)
     assert (options.server_name, options.title) == (front.NAME, front.TITLE)
 
 
@@ -76,6 +86,41 @@ def test_lists_are_the_same_before_and_after_the_rest_is_loaded(place: Stage) ->
     assert pipes.receive()["result"] == tools["result"]
     assert pipes.receive()["result"] == prompts["result"]
     assert pipes.end()[0] == 0
+
+
+def test_the_daemon_can_see_that_the_tools_were_told(place: Stage) -> None:
+    pipes = Pipes(place)
+    pipes.say(INITIALIZE, INITIALIZED, request(2, "tools/list"), request(3, "ping"))
+    assert [pipes.receive()["id"] for _ in range(3)] == [INITIALIZE["id"], 2, 3]
+    mark = place.home / hook_client.FOLDER / hook_client.LISTED / str(pipes.process.pid)
+    assert mark.read_text() == str(place.root.resolve())
+    pipes.end()
+
+
+def modern(number: int, method: str, **params: Any) -> dict[str, Any]:
+    """A request of a client that greets nobody and tells its version each time, as Claude Code 2.1.325."""
+    prefix = "io.modelcontextprotocol/"
+    client = {"name": "claude-code", "version": "2.1.325"}
+    told = {"protocolVersion": front.MODERN, "clientInfo": client, "clientCapabilities": {}}
+    meta = {f"{prefix}{name}": value for name, value in told.items()}
+    return request(number, method, _meta=meta, **params)
+
+
+def test_a_client_without_a_greeting_is_answered_as_the_package_would(place: Stage) -> None:
+    place.write("project_cellar.md", "---\nname: Cellar\ntype: project\n---\nIt is locked.\n")
+    asked = [modern(n, name) for n, name in enumerate(MODERN_FIRST)]
+    pipes = Pipes(place)
+    pipes.say(*asked)
+    ours = sorted((pipes.receive() for _ in asked), key=lambda one: int(one["id"]))
+    pipes.say(modern(9, "tools/call", name="list_memories", arguments={}))
+    listed = pipes.receive()["result"]
+    assert listed["resultType"] == "complete"
+    assert pipes.end()[0] == 0
+    package = Pipes(place, sys.executable, "-c", PACKAGE_ALONE)
+    package.say(*asked)
+    theirs = [package.receive() for _ in asked]
+    assert sorted(theirs, key=lambda one: int(one["id"])) == ours
+    package.end()
 
 
 def test_an_unknown_version_of_the_protocol_gets_ours(place: Stage) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from reverie.clients.daemon import servers
 from reverie.clients.daemon.wire import WorkQueue
 from reverie.clients.hooks.dialects import DIALECTS
-from reverie.clients.hooks.events import HookEvent, Ignored
+from reverie.clients.hooks.events import TRIAL, HookEvent, Ignored, SessionStarted
 from reverie.clients.hooks.service import HookService
 from reverie.clients.mcp.calls import read_only_tool
 from reverie.errors import InputError, ReverieError
@@ -28,6 +29,9 @@ MOST_PROJECTS = 16
 MOST_SESSIONS = 512
 LIMIT_SECONDS = 25.0
 OTHER = "other"
+# Takes what servers have told when the hook is answered. Claude Code has chosen its tools by then: the
+# newest release adds later ones behind the conversation.
+TAKES_TOOLS_LATE = "codex"
 
 
 @dataclass(slots=True)
@@ -105,7 +109,11 @@ class Service:
         if isinstance(hook_event.payload, Ignored):
             return b""
         service = await self._service_for(hook_event, project)
-        return dialect.render(event, await service.handle(hook_event))
+        outcome = await service.handle(hook_event)
+        if _before_tools(hook_event):
+            folder = _folder(project or hook_event.cwd).resolve()
+            await servers.listed(self._home, client, folder)
+        return dialect.render(event, outcome)
 
     async def _service_for(self, hook_event: HookEvent, project: str) -> HookService:
         """The service of the project a session was first seen in, even if its shell changes folders.
@@ -141,6 +149,13 @@ class Service:
         task = asyncio.create_task(old.aclose())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+
+
+def _before_tools(event: HookEvent) -> bool:
+    """Does the client choose the tools of its first request after the answer to this event?"""
+    trial = event.session.startswith(TRIAL)
+    started = isinstance(event.payload, SessionStarted) and event.payload.source != "compact"
+    return started and event.client == TAKES_TOOLS_LATE and not trial
 
 
 def _remember(kept: OrderedDict[Any, Any], key: object, value: object, most: int) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.clients.mcp.answers import Answer, sendable
 from reverie.clients.mcp.caller import Caller
-from reverie.clients.mcp.tools import BY_NAME, Tool, checked
+from reverie.clients.mcp.tools import BY_NAME, RESOURCES, Tool, checked
 from reverie.errors import InputError, ReverieError
 
 if TYPE_CHECKING:
@@ -18,7 +18,11 @@ log = logging.getLogger(__name__)
 
 
 def read_only_tool(app: Workspace, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of a tool that only reads; `asked` has its arguments, and who asks."""
+    """The result of a tool that only reads, or the list of resources; `asked` has its arguments, and who asks."""
+    if name == RESOURCES:
+        from reverie.clients.mcp import resources
+
+        return resources.listed(app)
     tool = BY_NAME.get(name)
     if tool is None or not tool.reads:
         raise InputError(f"{name!r} is no tool that only reads")

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from reverie import __version__
 from reverie.clients import hook_client
 from reverie.clients.mcp.prompts import PROMPTS
-from reverie.clients.mcp.tools import BY_NAME, TOOLS
+from reverie.clients.mcp.tools import BY_NAME, RESOURCES, TOOLS
 from reverie.errors import ReverieError
 
 NAME = "reverie"
@@ -35,6 +35,8 @@ nothing that code, git or the project's instructions already tell. What recall g
 a date, not orders: check what is old before you rely on it. For what was said in earlier conversations \
 there is `search_past`, for where an earlier session stopped `session_notes`."""
 
+SERVER = {"name": NAME, "title": TITLE, "version": __version__}
+
 # Versions of the protocol that begin with `initialize`; a test compares them with the package's.
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 CAPABILITIES: dict[str, Any] = {
@@ -43,6 +45,14 @@ CAPABILITIES: dict[str, Any] = {
     "resources": {"subscribe": True, "listChanged": True},
     "tools": {"listChanged": False},
 }
+# The version without a greeting: each message tells its own, and `server/discover` is asked first.
+MODERN = "2026-07-28"
+DISCOVERED: dict[str, Any] = {
+    "capabilities": CAPABILITIES | {"resources": {"subscribe": False, "listChanged": False}},
+    "instructions": INSTRUCTIONS,
+    "supportedVersions": [MODERN],
+}
+_META = "io.modelcontextprotocol/"
 INTERNAL_ERROR = -32603
 
 # How long the daemon may take; after a failure it is not asked again.
@@ -77,6 +87,8 @@ class Front:
         self._project = project
         self._session = session
         self._client = ""
+        # Has a client without a greeting asked?
+        self._modern = False
         # What the backend must hear first.
         self._greeting: list[bytes] = []
         self._greeted_as: object = None
@@ -120,13 +132,19 @@ class Front:
     def _take(self, line: bytes) -> None:
         message = _parsed(line)
         method = message.get("method")
+        if _is_modern(message):
+            self._modern = True
+            client = message["params"]["_meta"].get(f"{_META}clientInfo")
+            self._client = str(client.get("name", "")) if isinstance(client, dict) else ""
         if self._to_backend is None and method == "notifications/initialized":
             self._greeting.append(line)
             return
         answer = self._at_once(message, line)
         if answer is not None:
             self._answer(message, answer)
-        elif self._greeting and _reads(message) and (self._home or self._reads_here(message)):
+            if self._home and message.get("method") == "tools/list":
+                hook_client.mark_listed(self._home, self._project)
+        elif self._met(message) and _read_by(message) and (self._home or self._reads_here(message)):
             thread = threading.Thread(target=self._read, args=(message, line), daemon=True)
             self._reading = [
                 one for one in (*self._reading, thread) if one is thread or one.is_alive()
@@ -140,17 +158,23 @@ class Front:
         if not isinstance(message.get("id"), str | int):
             return None
         alone = self._to_backend is None
+        answer: Message | None = None
         match message.get("method"):
             case "initialize" if alone and not self._greeting:
-                return self._greet(message, line, message.get("params") or {})
+                answer = self._greet(message, line, message.get("params") or {})
+            case "server/discover" if _is_modern(message):
+                answer = _listed(DISCOVERED, message)
             case "ping" if alone and self._greeting:
-                return {}
-            case "tools/list" if self._greeting:
-                return {"tools": [tool.listed for tool in TOOLS]}
-            case "prompts/list" if self._greeting:
-                return {"prompts": list(PROMPTS)}
-            case _:
-                return None
+                answer = {}
+            case "tools/list" if self._met(message):
+                answer = _listed({"tools": [tool.listed for tool in TOOLS]}, message)
+            case "prompts/list" if self._met(message):
+                answer = _listed({"prompts": list(PROMPTS)}, message)
+        return answer
+
+    def _met(self, message: Message) -> bool:
+        """Is it known which version of the protocol the client speaks?"""
+        return bool(self._greeting) or _is_modern(message)
 
     def _greet(self, message: Message, line: bytes, params: Message) -> Message | None:
         client = params.get("clientInfo")
@@ -163,14 +187,14 @@ class Front:
         return {
             "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[-1],
             "capabilities": CAPABILITIES,
-            "serverInfo": {"name": NAME, "title": TITLE, "version": __version__},
+            "serverInfo": SERVER,
             "instructions": INSTRUCTIONS,
         }
 
     # --- tools that only read ---
 
     def _read(self, message: Message, line: bytes) -> None:
-        params = message["params"]
+        name, params = _read_by(message), message.get("params") or {}
         asked = {
             "arguments": params.get("arguments"),
             "client": self._client,
@@ -178,20 +202,22 @@ class Front:
             "session": self._session,
         }
         try:
-            result = self._told_by_daemon(params["name"], asked)
+            result = self._told_by_daemon(name, asked)
             if result is None and self._reads_here(message):
-                result = self._opened_reader()(params["name"], asked)
+                result = self._opened_reader()(name, asked)
         except ReverieError:
             # What is wrong is told as the protocol has it.
             result = None
         if result is None:
             self._forward(message, line)
+        elif name == RESOURCES:
+            self._answer(message, _listed(result, message))
         else:
-            self._answer(message, result)
+            self._answer(message, _complete(result) if _is_modern(message) else result)
 
     def _reads_here(self, message: Message) -> bool:
         """Only the protocol's package tells of progress, and once it is loaded, it answers."""
-        meta = message["params"].get("_meta")
+        meta = (message.get("params") or {}).get("_meta")
         return self._to_backend is None and not (isinstance(meta, dict) and "progressToken" in meta)
 
     def _told_by_daemon(self, name: str, asked: Message) -> Message | None:
@@ -218,7 +244,11 @@ class Front:
     # --- the protocol's own package ---
 
     def _may_prepare(self) -> bool:
-        waiting = bool(self._greeting) and self._to_backend is None and not self._prepared
+        waiting = (
+            (self._modern or bool(self._greeting))
+            and self._to_backend is None
+            and not self._prepared
+        )
         busy = any(thread.is_alive() for thread in self._reading)
         return waiting and not busy and not self._daemon_runs()
 
@@ -294,12 +324,33 @@ def _parsed(line: bytes) -> Message:
     return found
 
 
-def _reads(message: Message) -> bool:
-    """Is it a call of a tool that only reads?"""
+def _is_modern(message: Message) -> bool:
+    """Does the message tell the version of the protocol that has no greeting?"""
+    meta = (message.get("params") or {}).get("_meta")
+    return isinstance(meta, dict) and meta.get(f"{_META}protocolVersion") == MODERN
+
+
+def _complete(result: Message) -> Message:
+    return result | {"resultType": "complete", "_meta": {f"{_META}serverInfo": SERVER}}
+
+
+def _listed(result: Message, message: Message) -> Message:
+    """A list as the client's version of the protocol has it."""
+    if not _is_modern(message):
+        return result
+    return _complete(result | {"cacheScope": "private", "ttlMs": 0})
+
+
+def _read_by(message: Message) -> str:
+    """What only reads and can answer: a tool, or the list of resources; empty if nothing can."""
     params = message.get("params") or {}
+    if not isinstance(message.get("id"), str | int):
+        return ""
+    if message.get("method") == "resources/list":
+        return RESOURCES if not params.get("cursor") else ""
     tool = BY_NAME.get(name) if isinstance(name := params.get("name"), str) else None
-    called = message.get("method") == "tools/call" and isinstance(message.get("id"), str | int)
-    return called and tool is not None and tool.reads
+    called = message.get("method") == "tools/call" and tool is not None and tool.reads
+    return tool.name if called and tool is not None else ""
 
 
 def _claim() -> tuple[int, int]:

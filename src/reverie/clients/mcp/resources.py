@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from mcp_types import Resource, ResourceTemplate
+from typing import TYPE_CHECKING, Any
 
 from reverie.clients.mcp import places
 from reverie.clients.mcp.answers import sendable
@@ -16,45 +14,45 @@ from reverie.memory.format.taxonomy import SCOPE_ORIGINS
 from reverie.workspace.handles import labelled
 
 if TYPE_CHECKING:
+    from reverie.memory.format.manifest import ManifestEntry
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
 MARKDOWN = "text/markdown"
 MOST_LISTED = 100
 
-_INDEX = Resource(
-    name="index",
-    title="What is remembered",
-    uri=places.INDEX,
-    description="MEMORY.md: one line for each memory of this project.",
-    mime_type=MARKDOWN,
-)
+_INDEX = {
+    "name": "index",
+    "title": "What is remembered",
+    "uri": places.INDEX,
+    "description": "MEMORY.md: one line for each memory of this project.",
+    "mimeType": MARKDOWN,
+}
 
-TEMPLATE = ResourceTemplate(
-    name="memory",
-    title="A memory",
-    uri_template=places.TEMPLATE,
-    description="One memory by its file name, such as memory://project_release_freeze.md.",
-    mime_type=MARKDOWN,
-)
+TEMPLATE = {
+    "name": "memory",
+    "title": "A memory",
+    "uriTemplate": places.TEMPLATE,
+    "description": "One memory by its file name, such as memory://project_release_freeze.md.",
+    "mimeType": MARKDOWN,
+}
 
 
-def listed(app: Workspace) -> list[Resource]:
+def listed(app: Workspace) -> dict[str, Any]:
     """The index and the newest memories; older ones are not listed but can be read."""
     entries = [entry for entry in labelled(app) if entry.listed]
-    return [
-        _INDEX,
-        *(
-            Resource(
-                name=entry.file,
-                title=sendable(one_line(entry.name)),
-                uri=places.address(entry.file),
-                description=sendable(one_line(entry.description)) or None,
-                mime_type=MARKDOWN,
-            )
-            for entry in entries[:MOST_LISTED]
-        ),
-    ]
+    return {"resources": [_INDEX, *map(_described, entries[:MOST_LISTED])]}
+
+
+def _described(entry: ManifestEntry) -> dict[str, str]:
+    description = sendable(one_line(entry.description))
+    return {
+        "name": entry.file,
+        "title": sendable(one_line(entry.name)),
+        "uri": places.address(entry.file),
+        **({"description": description} if description else {}),
+        "mimeType": MARKDOWN,
+    }
 
 
 def completed(app: Workspace, typed: str) -> list[str]:

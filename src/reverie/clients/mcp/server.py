@@ -108,12 +108,14 @@ class RequestHandler:
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
         found = await _or_protocol_error(partial(resources.listed, self.app))
-        return ListResourcesResult(resources=found)
+        return ListResourcesResult.model_validate(found)
 
     async def list_templates(
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(resource_templates=[resources.TEMPLATE])
+        return ListResourceTemplatesResult.model_validate(
+            {"resourceTemplates": [resources.TEMPLATE]}
+        )
 
     async def read_resource(
         self, context: Context, params: ReadResourceRequestParams

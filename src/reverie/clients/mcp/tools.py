@@ -276,6 +276,8 @@ TOOLS: tuple[Tool, ...] = (
 )
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
+# Read like a tool, by the daemon or without the protocol's package.
+RESOURCES = "resources"
 
 
 @cache

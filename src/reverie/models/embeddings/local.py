@@ -37,11 +37,30 @@ def loading(name: str, place: Path) -> Iterator[None]:
 # Reading the file takes longer than a prompt may wait; every index of the process shares it.
 @cache
 def load_tokenizer(path: Path) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer = _tokenizer(path.read_bytes())
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    return tokenizer
+
+
+def _tokenizer(data: bytes) -> Tokenizer:
+    """The tokenizer of a file, made in steps.
+
+    Each call of the library holds the interpreter, and one for the whole file would stop the event loop of
+    the caller's program for twice as long.
+    """
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordPiece
+
+    described = json.loads(data)
+    if described["model"]["type"] != "WordPiece":
+        return Tokenizer.from_buffer(data)
+    options = described["model"]
+    words = options.pop("vocab")
+    special = {one["content"]: one["id"] for one in described["added_tokens"]}
+    small = json.dumps(described | {"model": options | {"vocab": special}})
+    tokenizer: Tokenizer = Tokenizer.from_str(small)
+    tokenizer.model = WordPiece(words, **{k: v for k, v in options.items() if k != "type"})
     return tokenizer
 
 
