@@ -65,8 +65,9 @@ _PERSON = re.compile(
 # Verbs after "we" that tell of a moment, a wish or the past, not of a habit; also anything that ends in -ed.
 _NO_HABIT = (
     r"are|were|was|had|have|got|get|did|do|need|want|should|could|would|can|can['’]t|cannot|may|might|will|won['’]t|shall|see|saw|think|hope|know|try|just"
-    r"|began|broke|brought|built|came|chose|cut|found|gave|left|lost|made|met|ran|said|sent|set|spent|spoke|thought|told|took|went|wrote|wonder|wish|also|then"
-    r"|(?!stopped|dropped|switched|moved|migrated|replaced|renamed|adopted|need|feed|speed|embed|shed)\w+ed"
+    r"|ate|began|blew|bought|broke|brought|built|came|caught|chose|cut|drank|drew|drove|fell|felt|flew|forgot|found|gave|grew|heard|held|hit|kept|knew|led|left|lost|made|meant"
+    r"|met|paid|put|ran|read through|rode|rang|sang|sat|said|sent|set|shot|slept|spent|spoke|stood|swam|taught|thought|threw|told|took|went|woke|won|wore|wrote|wonder|wish|also|then"
+    r"|actually|really|recently|finally|already|even|land|depart|arrive|(?!stopped \w+ing|dropped|switched|moved|migrated|replaced|renamed|adopted|need|feed|speed|embed|shed)\w+ed"
 )
 _WORK = re.compile(
     rf"^our {_SUBJECT}(?:{_STATES})\b"
@@ -82,9 +83,16 @@ _WORK = re.compile(
     r"|^(?:el|la|los|las|cada|todos|hemos cambiado) (?:[\wà-ÿ/.-]+ ){0,7}?(?:es|son|está\w*|corre\w*|se llama\w*|usa\w*|tiene\w*|empieza\w*|termina\w*|cuesta\w*|escucha\w*|se \w+|de|en|con|van?)\b",
     re.I,
 )
+_OF_WORK = (
+    r"(?:customer|client|company|product|project|repo(?:sitory)?|server|cluster|database|url|host|endpoint|address|branch|port|deadline|limit|owner|contact|supplier|vendor|provider"
+    r"|tenant|team|department|budget|contract|release|version|environment|staging|production|account|reviewer|maintainer|lead|manager|director|boss"
+    r"|kund\w+|firma|produkt|projekt|server|datenbank|adresse|frist|ansprechpartner\w*|lieferant\w*|vertrag|umgebung|chef\w*|leiter\w*|zuständige\w*"
+    r"|client\w*|entreprise|société|produit|projet|serveur|base|adresse|échéance|responsable|fournisseur|équipe|contrat"
+    r"|cliente|empresa|producto|proyecto|servidor|dirección|plazo|encargad\w+|proveedor\w*|equipo|contrato|jef[ae])\b"
+)
 # "The customer is called Brunswick Tiles": what something is, by name, number or address.
 _IDENTITY = re.compile(
-    r"^(?:the|der|die|das|le|la|les|el|los|las) (?:[\wà-ÿ'’/.-]+ ){1,5}(?:(?:is|are|ist|sind|est|sont|es|son)(?: now| jetzt| désormais| ahora)? (?:called |named |spelled )?"
+    rf"^(?:the|der|die|das|le|la|les|el|los|las) (?=[^.,;]*\b{_OF_WORK})(?:[\wà-ÿ'’/.-]+ ){{1,5}}(?:(?:is|are|ist|sind|est|sont|es|son)(?: now| jetzt| désormais| ahora)? (?:called |named |spelled )?"
     r"|has changed, it['’]s now |heißt |heißen |s['’]appelle |se llama )(?:https?://|\d|[\"“'‘«]|(?-i:[A-ZÀ-Þ])[\wà-ÿ]+(?: (?-i:[A-ZÀ-Þ])|[.,]|$| (?:and|since|und|seit|et|depuis|y|desde)\b))",
     re.I,
 )
@@ -148,12 +156,12 @@ _FEWEST_WORDS, _SHORT, _MOST_WORDS = 4, 16, 32
 
 # Where a sentence goes on with something else: a reason, a consequence, a remark.
 _PIECE = re.compile(
-    r"[,;–—] +(?=(?:\w+[’']?){1,12})|,? (?:and|und|et|y) (?=(?:that|it|they|she|he|i|you|sie|er|es|elle|il|ella|él)\b)"
-    r"|,? (?:since|because|therefore|so that|as|weil|da|denn|deshalb|donc|car|parce que|porque|así que) ",
+    r"[,;–—] +|,? (?:and|und|et|y) (?=(?:that|it|they|she|he|i|you|sie|er|es|elle|il|ella|él)\b)"
+    r"|,? (?=(?:since|because|so that|as i|as we|weil|da ich|denn|car|parce que|porque)\b)",
     re.I,
 )
-_STARTS_CONDITION = re.compile(
-    r"^(?:if|unless|once|when|until|while|although|though|wenn|falls|sobald|obwohl|si|quand|bien que|cuando|aunque)\b",
+_SUBORDINATE = re.compile(
+    r"^(?:if|unless|once|when|until|while|although|though|since|because|as|so that|during|above|regarding|speaking of|who|which|where|wenn|falls|weil|während|denn|da|car|parce que|porque|como|sobald|obwohl|si|quand|bien que|cuando|aunque)\b",
     re.I,
 )
 # Asks to keep what stands before or behind it.
@@ -185,13 +193,14 @@ def standing(clause: str) -> str:
     """The piece of a clause that plainly states a lasting fact or a rule for all work; empty if none does."""
     plain = _NOTED.sub("", clause)
     noted = plain != clause
-    if _STARTS_CONDITION.match(plain):
+    if _SUBORDINATE.match(plain):
         return clause if _lasts(plain) else ""
     if _lasts(plain):
         return plain
     pieces = [piece.strip() for piece in _PIECE.split(plain) if piece.strip()]
-    firm = [piece for piece in pieces if not _STARTS_CONDITION.match(piece)]
-    for piece in firm:
+    for piece in pieces:
+        if _SUBORDINATE.match(piece):
+            continue
         if _lasts(piece) or (noted and _is_noted(piece)):
             return piece
     return ""
