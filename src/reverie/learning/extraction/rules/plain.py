@@ -49,7 +49,7 @@ _PERSON = re.compile(
     r"|^i (?:run|measure|write|count|track|log|keep|store|cook|bake|shop|train|cite|name|sort|plan|pay) my\b"
     rf"|^my {_PEOPLE}(?:['’]s [\w ]{{3,30}}?)?,? (?:[\w ]{{2,30}}, )?(?:is|are|has|have|likes?|loves?|hates?|works?|lives?|goes|plays?|eats?|speaks?|turns?)\b"
     r"|^my (?:(?!with\b|of\b|about\b|in\b|on\b)[\w-]+ ){0,3}(?:names?|birthday|address|phone|number|size|favou?rite|editor|shell|laptop|machine|desktop|car|bike|allerg\w+|diet|goal|hobby|hobbies"
-    r"|working hours|office|home ?town|school|university|thesis|time ?zone|email|handle|username|keyboard|blood type|insurance|bank|gym|shift|day off) (?:\w+ ){0,5}?(?:is|are|has|runs)\b"
+    r"|working hours|office|home ?town|school|university|thesis|time ?zone|email|handle|username|keyboard|blood type|insurance|bank|gym|shift|day off) (?:\w+ ){0,5}?(?:is|are|has|runs)\b(?! \w+ing\b)"
     r"|^ich (?:wohne|lebe|studiere|unterrichte|trinke|esse|mag|hasse|nutze|benutze|verwende|heiße|arbeite|fahre|trage|spiele)\b"
     r"|^ich bin (?:\w+ )?(?:allergisch|veganer|vegetarier|vegan|vegetarisch|linkshänder|verheiratet|geschieden|diabetiker\w*|schwanger|farbenblind|schwerhörig|zöliakie|\d+ jahre)"
     r"|^ich (?:möchte|will|hätte gern),? (?:immer|nie|dass du)\b"
@@ -64,7 +64,7 @@ _PERSON = re.compile(
 )
 # Verbs after "we" that tell of a moment, a wish or the past, not of a habit; also anything that ends in -ed.
 _NO_HABIT = (
-    r"are|were|was|had|have|got|get|did|do|need|want|should|could|would|can|can['’]t|cannot|may|might|will|won['’]t|shall|see|saw|think|hope|know|try|just"
+    r"are|were|was|had|have|got|get|did|do|(?:did|was|were|had|could|would|are|have|has)n['’]t|need|want|should|could|would|can|can['’]t|cannot|may|might|will|won['’]t|shall|see|saw|think|hope|know|try|just"
     r"|ate|began|blew|bought|broke|brought|built|came|caught|chose|cut|drank|drew|drove|fell|felt|flew|forgot|found|gave|grew|heard|held|hit|kept|knew|led|left|lost|made|meant"
     r"|met|paid|put|ran|read through|rode|rang|sang|sat|said|sent|set|shot|slept|spent|spoke|stood|swam|taught|thought|threw|told|took|went|woke|won|wore|wrote|wonder|wish|also|then"
     r"|actually|really|recently|finally|already|even|land|depart|arrive|(?!stopped \w+ing|dropped|switched|moved|migrated|replaced|renamed|adopted|need|feed|speed|embed|shed)\w+ed"
