@@ -47,7 +47,11 @@ _PERSON = re.compile(
     r"|^i use (?-i:[A-Z])[\w.+#-]*|^i use (?:[a-z]+ )?(?:tabs|spaces|vim|emacs|tmux|zsh|fish|uv|pnpm|nix|docker|podman)\b"
     r"|^i(?:['’]d| would) (?:rather|prefer) (?:get|have|see|read|be|you|one|short|long)\b"
     r"|^i (?:run|measure|write|count|track|log|keep|store|cook|bake|shop|train|cite|name|sort|plan|pay) my\b"
-    rf"|^my {_PEOPLE}(?:['’]s [\w ]{{3,30}}?)?,? (?:[\w ]{{2,30}}, )?(?:is|are|has|have|likes?|loves?|hates?|works?|lives?|goes|plays?|eats?|speaks?|turns?)\b"
+    rf"|^my {_PEOPLE}(?:['’]s [\w ]{{3,30}}?)?,? (?:[\w ]{{2,30}}, )?(?:(?-i:[A-ZÀ-Þ])[\w'’-]+ )?(?:only |never |always )?"
+    r"(?:is|are|has|have|turns|like|love|hate|live|work|play|eat|speak|\w{2,}(?<![su'’])s) (?!been\b|(?:really |very |so |quite )?keen\b|\w+ing\b)"
+    r"|^my (?:[\w'’-]+ ){1,4}(?:is|are|has) (?:called |named |spelled |written )?(?:(?-i:[A-ZÀ-Þ])[\w'’-]+|\d)"
+    r"|^(?:i['’]m|i am) the (?:only|one)\b|^i(?:['’]d| would) rather (?!not\b)\w+ (?:fewer|less|more|no|\w+s)\b"
+    r"|^i (?:don['’]t|do not) want (?:any )?(?!(?:you|to|this|that|it|the|a|an|him|her|them|us|my)\b)\w+"
     r"|^my (?:(?!with\b|of\b|about\b|in\b|on\b)[\w-]+ ){0,3}(?:names?|birthday|address|phone|number|size|favou?rite|editor|shell|laptop|machine|desktop|car|bike|allerg\w+|diet|goal|hobby|hobbies"
     r"|working hours|office|home ?town|school|university|thesis|time ?zone|email|handle|username|keyboard|blood type|insurance|bank|gym|shift|day off) (?:\w+ ){0,5}?(?:is|are|has|runs)\b(?! \w+ing\b)"
     r"|^ich (?:wohne|lebe|studiere|unterrichte|trinke|esse|mag|hasse|nutze|benutze|verwende|heiße|arbeite|fahre|trage|spiele)\b"
@@ -119,7 +123,12 @@ _DEFINES = re.compile(
     re.I,
 )
 _STRICT = re.compile(
-    r"\b(?:always|never|only|solely|exclusively|nobody|no one|immer|nie|niemals|nur|stets|niemand|toujours|jamais|uniquement|seulement|personne|siempre|nunca|solo|sólo|solamente|nadie)\b",
+    r"\b(?:always|never|only|solely|exclusively|nobody|no one|immer|nie|niemals|nur|stets|niemand|toujours|jamais|uniquement|seulement|personne|siempre|nunca|solo|sólo|solamente|nadie|in this (?:repo(?:sitory)?|code ?base|project|team|company))\b",
+    re.I,
+)
+# "All dates are to be …", "nobody but … may …": a norm, which needs no owner.
+_NORM = re.compile(
+    r"^(?:all|every|each|no) (?:[\w'’-]+ ){1,6}(?:is|are) (?:always |never )?to be\b|^(?:nobody|no one|niemand|personne|nadie) (?:but|except|außer|sauf|salvo) ",
     re.I,
 )
 _FOREWORD = re.compile(
@@ -146,7 +155,7 @@ _PASSING = re.compile(
 )
 _STILL_LASTING = re.compile(
     r"\b(?:in|of|for) this (?:repo(?:sitory)?|code ?base|project|company|team|house|monorepo|workspace)\b"
-    r"|\b(?:no longer|not any ?more|any ?more since)\b|, (?:so|donc|also|así que) (?!it|that|i can['’]t).*$|,? please don['’]t\b.*$",
+    r"|^(?:nobody|no one|only) (?:\w+ ){0,3}(?:may|can)\b|\b(?:no longer|not any ?more|any ?more since)\b|, (?:so|donc|also|así que) (?!it|that|i can['’]t).*$|,? please don['’]t\b.*$",
     re.I,
 )
 # The person tells what they did.
@@ -239,4 +248,4 @@ def _is_particular(plain: str, *, contrasts: bool) -> bool:
             sign.search(plain) for sign in (_PARTICULAR, _HABIT, _DEFINES, _STRICT)
         )
     habitual = len(plain.split()) <= _SHORT and not _TELLS.search(plain)
-    return habitual and _HABIT.search(plain) is not None
+    return habitual and bool(_HABIT.search(plain) or _NORM.match(plain))
