@@ -11,7 +11,7 @@ import re
 
 # Clauses that stand beside a task: "Fix the test, and by the way we use pytest".
 _BESIDE = re.compile(
-    r"(?:,(?= (?:i['’]ve stopped|i (?:don['’]t|never|only|always)|we (?:use|don['’]t|never|only|always))\b)|[,.]? (?:and |but |und |et |y )?(?:by the way|btw|fyi|note that|mind that|keep in mind that|remember that|übrigens|au fait|por cierto)[,:]?) +",
+    r"(?:,(?= (?:i['’]ve stopped|i (?:don['’]t|never|only|always)|we (?:use|don['’]t|never|only|always))\b)|[,.]? (?:and |but |und |et |y )?(?:by the way|btw|fyi|note that|keep in mind that|remember that|übrigens|au fait|por cierto)[,:]?) +",
     re.I,
 )
 # "No, that's wrong: …", "You got that mixed up, …".
@@ -50,7 +50,7 @@ _PERSON = re.compile(
     rf"|^my {_PEOPLE}(?:['’]s [\w ]{{3,30}}?)?,? (?:[\w ]{{2,30}}, )?(?:(?-i:[A-ZÀ-Þ])[\w'’-]+ )?(?:only |never |always )?"
     r"(?:is|are|has|have|turns|like|love|hate|live|work|play|eat|speak|\w{2,}(?<![su'’])s) (?!been\b|(?:really |very |so |quite )?keen\b|\w+ing\b)"
     r"|^my (?:[\w'’-]+ ){1,4}(?:is|are|has) (?:called |named |spelled |written )?(?:(?-i:[A-ZÀ-Þ])[\w'’-]+|\d)"
-    r"|^(?:i['’]m|i am) the (?:only|one)\b|^i(?:['’]d| would) rather (?!not\b)\w+ (?:fewer|less|more|no|\w+s)\b"
+    r"|^(?:please |bitte )?(?:call me|nenn mich|appelle-moi|llámame) \w|^(?:i['’]m|i am) the only\b|^i(?:['’]d| would) rather (?!not\b)\w+ (?:fewer|less|more|no|\w+s)\b"
     r"|^i (?:don['’]t|do not) want (?:any )?(?!(?:you|to|this|that|it|the|a|an|him|her|them|us|my)\b)\w+"
     r"|^my (?:(?!with\b|of\b|about\b|in\b|on\b)[\w-]+ ){0,3}(?:names?|birthday|address|phone|number|size|favou?rite|editor|shell|laptop|machine|desktop|car|bike|allerg\w+|diet|goal|hobby|hobbies"
     r"|working hours|office|home ?town|school|university|thesis|time ?zone|email|handle|username|keyboard|blood type|insurance|bank|gym|shift|day off) (?:\w+ ){0,5}?(?:is|are|has|runs)\b(?! \w+ing\b)"
@@ -94,6 +94,10 @@ _OF_WORK = (
     r"|client\w*|entreprise|société|produit|projet|serveur|base|adresse|échéance|responsable|fournisseur|équipe|contrat"
     r"|cliente|empresa|producto|proyecto|servidor|dirección|plazo|encargad\w+|proveedor\w*|equipo|contrato|jef[ae])\b"
 )
+_CHANGED = re.compile(
+    r"^(?:the|our|my) (?:[\w'’-]+ ){1,4}(?:has |have )?(?:changed|moved)\b(?:, (?:it['’]s|they['’]re) now| to| from)\b",
+    re.I,
+)
 # "The customer is called Brunswick Tiles": what something is, by name, number or address.
 _IDENTITY = re.compile(
     rf"^(?:the|der|die|das|le|la|les|el|los|las) (?=[^.,;]*\b{_OF_WORK})(?:[\wà-ÿ'’/.-]+ ){{1,5}}(?:(?:is|are|ist|sind|est|sont|es|son)(?: now| jetzt| désormais| ahora)? (?:called |named |spelled )?"
@@ -113,7 +117,7 @@ _HABIT = re.compile(
 )
 # A name, a number, a place, a contrast: what the sentence says in particular.
 _PARTICULAR = re.compile(
-    r"\d|(?<=[a-zà-ÿ,] )(?-i:[A-ZÀ-Þ])[\w+#.-]+|[`\"“][^`\"”]+[`\"”]|\b\w+[./]\w+\b"
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|zwei|drei|vier|fünf|sechs|deux|trois|quatre|cinq|dos|tres|cuatro|cinco)\b|(?<=[a-zà-ÿ,] )(?-i:[A-ZÀ-Þ])[\w+#.-]+|[`\"“][^`\"”]+[`\"”]|\b\w+[./]\w+\b"
 )
 # "Our brand colour is teal", "amounts in our system are stored in cents".
 _DEFINES = re.compile(
@@ -139,6 +143,7 @@ _RULE = re.compile(
     r"^(?:please |bitte )?(?:use|write|name|put|prefix|format|run|keep|add|sign|tag|start|end|wrap|sort|answer|reply|ask|verwende|benutze|schreibe?|nutze|utilise|écris|mets|usa|escribe|pon)\b(?! (?:the|my|an?|and|me|us)\b)"
     r".*\b(?:(?:for|in|on|before|after|with) (?:every|all|any)\b|in this (?:repo(?:sitory)?|code ?base|project)\b|everywhere\b|für jede\w*|in jede\w*|pour chaque|dans chaque|para cada|en cada|en todos)"
     r"|^(?:please |bitte )?(?!i\b|we\b|it\b|the\b|you\b|they\b|he\b|she\b|my\b|our\b|what\b|why\b|how\b)\w+ .*\b(?:whenever|every time|each time|jedes mal,? wenn|chaque fois que|cada vez que) (?:you|i|we|du|ich|wir|tu|je|nous)\b"
+    r"|^(?:please )?(?:don['’]t|do not) (?:use|write|add|put|name|commit|push|touch|call|install) .*\bin (?:our|my|this (?:repo(?:sitory)?|project|code ?base|team))\b"
     r"|^when(?:ever)? you (?:write|answer|reply|commit|name|show|give|explain|draft|generate|create|make|suggest|plan|book|cook|edit|change|review)\b[^,]{2,60}, (?:please )?(?!i\b|we\b|it\b|you\b|the\b|this\b)\w+",
     re.I,
 )
@@ -146,9 +151,9 @@ _WHEN_YOU = re.compile(r"^when(?:ever)? you [^,]{4,60}, ", re.I)
 # What holds only now, for this task, or is trouble to be mended.
 _PASSING = re.compile(
     r"\b(?:this|that|these|those|it['’]s (?:not|still)|here|there|today|tonight|tomorrow|yesterday|now|currently|right now|at the moment|yet|still|just|again|so far|anymore"
-    r"|fail\w*|broke\w*|crash\w*|errors?|bugs?|issues?|problems?|wrong|missing|stuck|slow|function|method|class|variable|loop|callback|returns?|raises|throws|null|none|undefined|fix|while|sounds|lately|recently|so it['’]?s?|so i can['’]t|budget|like to (?:analy[sz]e|get|know|see|have)|shall|weird|strange|trouble|struggl\w+|confus\w+|flak\w+|hang\w*|red"
+    r"|fail\w*|broke\w*|crash\w*|errors?|bugs?|issues?|problems?|wrong|missing|stuck|slow|function|method|class|variable|loop|callback|returns?|raises|throws|null|none|undefined|fix|while|sounds|lately|recently|so it['’]?s?|so i can['’]t|budget|like to (?:analy[sz]e|get|know|see|have)|shall|weird|strange|trouble|struggl\w+|confus\w+|flak\w+|hang\w*|red|seit (?:\w+ )?(?:minuten?|stunden?|tagen?)|depuis (?:\w+ )?(?:minutes?|heures?|hier)|desde (?:ayer|hace)"
     r"|try(?:ing)?|want(?:s|ed)?|wanna|need(?:s|ed)? (?:to|some|help|an?)|wish|hope|hoping|plan(?:ning)? to|going to|gonna|about to|look(?:ing)? (?:for|forward|into|at)|think\w*|thought|feel\w*|wonder\w*"
-    r"|consider\w*|start(?:ing|ed)|should|would|could|might|may|will|won['’]t|can you|could you|let['’]s|todo|instead of the|supposed|seems?|looks? like|appears?|sorry"
+    r"|consider\w*|start(?:ing|ed)|should|would|could|might|may|will(?! (?:immer|nie|nur|kein\w*|dass)\b)|won['’]t|can you|could you|let['’]s|todo|instead of the|supposed|seems?|looks? like|appears?|sorry"
     r"|heute|morgen|gestern|jetzt|gerade|noch|kaputt|fehler\w*|problem\w*|möglicherweise|sollte\w*|könnte\w*|aujourd['’]hui|demain|hier|maintenant|encore|cassé\w*|erreurs?|problèmes?|devrait|pourrait"
     r"|hoy|mañana|ayer|ahora|todavía|roto|errores|problemas?|debería|podría)\b",
     re.I,
@@ -236,7 +241,7 @@ def _lasts(clause: str) -> bool:
     contrasts = _CONTRAST.search(plain) is not None
     if contrasts and _CORRECTION.match(ended):
         return True
-    if _IDENTITY.match(plain) and not _TELLS.search(plain):
+    if (_IDENTITY.match(plain) or _CHANGED.match(plain)) and not _TELLS.search(plain):
         return True
     return _WORK.match(plain) is not None and _is_particular(ended, contrasts=contrasts)
 
