@@ -106,7 +106,7 @@ _NOT_A_RULE = re.compile(
     r"\b(?:always|never)(?: ever)? (?:with|the|an?|in|on|at|so|too|that|this|these|those|my|your|nice|good|great|fun|as|more|less"
     r"|later|one|there|here|such|just|like|something|someone|enough|mind|been|seen|had|has|have i|was|were|is|are|be|being|got|gets?|heard|thought|knew"
     r"|went|came|did|does|saw|\w+(?<!s)s|\w+(?<!e)ed|return|raise|throw|yield|emit|render|evaluate|resolve|equal|contain"
-    r"|fail|display|fire|trigger|again|ever|expire|happen|blame|trust|say never|gonna|wanted|worry)\b",
+    r"|fail|display|fire|trigger|again|ever(?! \w)|expire|happen|blame|trust|say never|gonna|wanted|worry)\b",
     re.I,
 )
 _IDLE_AGAIN = re.compile(r"\b(?:worry|bother|mind|get|hesitate|panic|think)\b", re.I)

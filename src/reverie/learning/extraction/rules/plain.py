@@ -48,7 +48,7 @@ _PERSON = re.compile(
     r"|^i(?:['’]d| would) (?:rather|prefer) (?:get|have|see|read|be|you|one|short|long)\b"
     r"|^i (?:run|measure|write|count|track|log|keep|store|cook|bake|shop|train|cite|name|sort|plan|pay) my\b"
     rf"|^my {_PEOPLE}(?:['’]s [\w ]{{3,30}}?)?,? (?:[\w ]{{2,30}}, )?(?:(?-i:[A-ZÀ-Þ])[\w'’-]+ )?(?:only |never |always )?"
-    r"(?:is|are|has|have|turns|like|love|hate|live|work|play|eat|speak|\w{2,}(?<![su'’])s) (?!been\b|(?:really |very |so |quite )?keen\b|\w+ing\b)"
+    r"(?:is|are|has|have|turns|like|love|hate|live|work|play|eat|speak|(?!was|does)\w{2,}(?<![su'’])s) (?!been\b|(?:really |very |so |quite )?keen\b|\w+ing\b)"
     r"|^my (?:[\w'’-]+ ){1,4}(?:is|are|has) (?:called |named |spelled |written )?(?:(?-i:[A-ZÀ-Þ])[\w'’-]+|\d)"
     r"|^(?:please |bitte )?(?:call me|nenn mich|appelle-moi|llámame) \w|^(?:i['’]m|i am) the only\b|^i(?:['’]d| would) rather (?!not\b)\w+ (?:fewer|less|more|no|\w+s)\b"
     r"|^i (?:don['’]t|do not) want (?:any )?(?!(?:you|to|this|that|it|the|a|an|him|her|them|us|my)\b)\w+"
