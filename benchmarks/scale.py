@@ -165,6 +165,7 @@ def measured(bench: Scale) -> dict[str, Times]:
         bench.http(*ask())
     quiet(bench)
     found["hook prompt, warm"] = hook_times(bench, ask)
+    found["hook session start, warm"] = hook_times(bench, hooks.moments(bench)["session start"])
     control.stop(bench.home)
     return found
 
