@@ -116,3 +116,15 @@ def test_what_holds_for_the_moment_is_not(said: str) -> None:
 def test_facts_about_the_person_have_the_type_user() -> None:
     found = find([user("My dog is called Pixel and he's eleven years old.")])
     assert [one.type for one in found] == ["user"]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Our server is called heron, keep that in mind.", "Our server is called heron."),
+        ("Keep in mind that our server is called heron.", "Our server is called heron."),
+    ],
+)
+def test_the_request_to_keep_it_in_mind_is_not_kept(said: str, kept: str) -> None:
+    [found] = find([user(said)])
+    assert found.text == kept

@@ -182,7 +182,8 @@ def _plain(message: Message, sentence: str, earlier: tuple[str, ...]) -> Candida
             doubts.hedged(blotted)
             or doubts.about_sentence(plain.statement(piece), "plain", earlier)
         ):
-            return _lasting(message, to_the_point(clause), kind(clause), sentence)
+            body = plain.content(to_the_point(clause))
+            return _lasting(message, body, kind(body), sentence)
     return None
 
 

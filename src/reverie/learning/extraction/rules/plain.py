@@ -203,6 +203,12 @@ def statement(clause: str) -> str:
     return _WHEN_YOU.sub("", clause)
 
 
+def content(clause: str) -> str:
+    """The clause without the request to keep it in mind."""
+    kept = _NOTED.sub("", clause).strip()
+    return f"{kept}." if kept != clause.strip() and kept[-1:].isalnum() else kept
+
+
 def standing(clause: str) -> str:
     """The piece of a clause that plainly states a lasting fact or a rule for all work; empty if none does."""
     plain = _NOTED.sub("", clause)
