@@ -12,8 +12,8 @@ LONGEST_SENTENCE = 400
 _END = re.compile(r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bz\.B\.)[ \t]+")
 # Openings before the point of a sentence.
 _OPENING = re.compile(
-    r"^(?:(?:(?:(?:as|like) i (?:already )?said(?: before| already)?|ok(?:ay)?|oh|ah|hey|hi|also|and|so|but|btw|by the way|fyi|heads[- ]up|(?:one|another)(?: more)? thing(?: to remember)?|before (?:we|i) (?:start|begin|go on|forget)|anyway|in general|for the record|just so you know"
-    r"|(?:house|general|basic) rule(?=:)|quick note|note(?=:)|übrigens|und|ach|zur info|grundsätzlich|nebenbei|au fait|et|pour info|bon|en général|por cierto|oye|en general|y)(?!\w)[,:;!–—-]*|(?:thanks|thank you|great|good|cool|well|right|sorry|no|yes"
+    r"^(?:(?:(?:(?:as|like) i (?:already )?said(?: before| already)?|ok(?:ay)?|oh|ah|hey|hi|also|and|so|but|btw|by the way|fyi|heads[- ]up|(?:one|another)(?: more)? thing(?: to remember)?|before (?:we|i) (?:start|begin|go on|forget)|anyway|in general|for the record|just so you know|for the future"
+    r"|(?:house|general|basic) rule(?=:)|quick note|note(?=:)|übrigens|und|ach|zur info|für die zukunft|pour l'avenir|para el futuro|grundsätzlich|nebenbei|au fait|et|pour info|bon|en général|por cierto|oye|en general|y)(?!\w)[,:;!–—-]*|(?:thanks|thank you|great|good|cool|well|right|sorry|no|yes"
     r"|nein|ja|non|oui|sí|perfect)[,:;!–—-]+)\s+)+",
     re.I,
 )

@@ -73,7 +73,7 @@ _NOW = re.compile(
     re.I,
 )
 _STANDING_NOW = re.compile(
-    r"\b(?:from (?:now|today|tomorrow) on|from here on(?: out)?|as of (?:today|now)|(?:it['’]s|is|are) now|only\b.{1,40}\bnow|now(?=[.!]?$)|ab jetzt|ab heute|von jetzt an|à partir de maintenant|à partir d'aujourd'hui"
+    r"\b(?:from (?:now|today|tomorrow) on|from here on(?: out)?|as of (?:today|now)|(?:it['’]s|is|are) now|only\b.{1,40}\bnow|(?:now|maintenant|ahora)(?=[.!]?$)|ab jetzt|ab heute|von jetzt an|à partir de maintenant|à partir d'aujourd'hui"
     r"|(?:a partir|de) (?:de )?ahora(?: en adelante)?|a partir de hoy)\b",
     re.I,
 )

@@ -50,6 +50,9 @@ _PERSON = re.compile(
     rf"|^my {_PEOPLE}(?:['’]s [\w ]{{3,30}}?)?,? (?:[\w ]{{2,30}}, )?(?:(?-i:[A-ZÀ-Þ])[\w'’-]+ )?(?:only |never |always )?"
     r"(?:is|are|has|have|turns|like|love|hate|live|work|play|eat|speak|(?!was|does)\w{2,}(?<![su'’])s) (?!been\b|(?:really |very |so |quite )?keen\b|\w+ing\b)"
     r"|^my (?:[\w'’-]+ ){1,4}(?:is|are|has) (?:called |named |spelled |written )?(?:(?-i:[A-ZÀ-Þ])[\w'’-]+|\d)"
+    r"|^(?:i have|i['’]ve got|ich habe|j['’]ai|tengo) (?:\d+|an?|one|two|three|four|eine?n?|zwei|drei|vier|une?|deux|trois|quatre|una?|dos|tres|cuatro) (?:[\wà-ÿ-]+ )?"
+    r"(?:kids?|child(?:ren)?|sons?|daughters?|cats?|dogs?|brothers?|sisters?|kind(?:er)?|söhne?|t[oö]chter|katzen?|hunde?|enfants?|fils|filles?|chats?|chiens?|hij[oa]s?|gat[oa]s?|perr[oa]s?|herman[oa]s?)\b"
+    r"|^i (?:teach|study|coach|own|speak) (?!(?:it|this|that|these|those|the|to|with)\b)\w|^ich (?!habe|sehe|finde|brauche|kann|bin)\w+e (?:\w+ )?kein\w*\b"
     r"|^(?:please |bitte )?(?:call me|nenn mich|appelle-moi|llámame) \w|^(?:i['’]m|i am) the only\b|^i(?:['’]d| would) rather (?!not\b)\w+ (?:fewer|less|more|no|\w+s)\b"
     r"|^i (?:don['’]t|do not) want (?:any )?(?!(?:you|to|this|that|it|the|a|an|him|her|them|us|my)\b)\w+"
     r"|^my (?:(?!with\b|of\b|about\b|in\b|on\b)[\w-]+ ){0,3}(?:names?|birthday|address|phone|number|size|favou?rite|editor|shell|laptop|machine|desktop|car|bike|allerg\w+|diet|goal|hobby|hobbies"
@@ -75,7 +78,8 @@ _NO_HABIT = (
 )
 _WORK = re.compile(
     rf"^our {_SUBJECT}(?:{_STATES})\b"
-    rf"|^we (?:only |always |never |usually |generally |don['’]t |do not |no longer )*(?!(?:{_NO_HABIT})\b)\w{{2,}}\b|^we (?:have (?:an?|two|three|four|\d+)|are (?:an?|based))\b"
+    rf"|^we (?:only |always |never |usually |generally |don['’]t |do not |no longer )*(?!(?:{_NO_HABIT})\b)\w{{2,}}\b|^we(?: have (?:an?|two|three|four|\d+)| are (?:an?|based)|['’]re (?:an?|based))\b"
+    r"|^(?:for|with) us,? |^our (?:[\w'’-]+ ){0,3}[\w'’-]+, [^,]{2,30}, (?!was\b)\w{2,}(?<![su])s\b"
     rf"|^(?:the|all|every|each|any|no) {_SUBJECT}(?:{_STATES})\b|^(?:[A-Z][\w-]*|[a-z]+) (?:[\w-]+ ){{0,3}}in (?:our|this) {_SUBJECT}(?:{_STATES})\b"
     r"|^(?:nobody|no one|only) (?:\w+ ){0,3}(?:may|can|is allowed)\b"
     r"|^(?-i:[A-Z][\wà-ÿ-]+(?: [A-Z][\wà-ÿ-]+)?) (?:is|owns|approves|signs off|reviews|runs|leads|manages|maintains|handles|speaks for) "
@@ -180,14 +184,14 @@ _SUBORDINATE = re.compile(
 )
 # Asks to keep what stands before or behind it.
 _NOTED = re.compile(
-    r"^(?:please |bitte |por favor,? )?(?:note|keep in mind|bear in mind|be aware|beachte|denk daran|bedenke|note|sache|garde en tête|ten en cuenta|ojo)(?: bitte)?,?:? (?:that|dass|que|qu['’]) ?"
+    r"^(?:please |bitte |por favor,? )?(?:note|keep in mind|bear in mind|be aware|beachte|denk daran|bedenke|note|sache|garde en tête|ten en cuenta|ten presente|ojo)(?: bitte)?,?:? (?:that|dass|que|qu['’]) ?"
     r"|[,;] (?:and |please |so |also )*(?:(?:keep|bear) (?:that|this|it) in mind|note (?:that|this) down|don['’]t forget (?:that|it|this)|merk dir das|vergiss das nicht|ne l['’]oublie pas|garde-le en tête"
     r"|no lo olvides|tenlo en cuenta|recuérdalo)\b.*$",
     re.I,
 )
 # "It's now …", "we only buy there now", "from today on": a change that stays.
 _FROM_NOW = re.compile(
-    r"\b(?:it['’]s|is|are|ist|sind|est|sont|es|son) (?:now|jetzt|maintenant|désormais|ahora)\b|\bonly\b(?=.{1,40}\bnow\b)|(?<=\w) now$"
+    r"\b(?:it['’]s|is|are|ist|sind|est|sont|es|son) (?:now|jetzt|maintenant|désormais|ahora)\b|\bonly\b(?=.{1,40}\bnow\b)|(?<=\w) (?:now|maintenant|ahora)$"
     r"|\b(?:from|since|as of|starting) (?:today|now)(?: on)?\b|\bab (?:heute|jetzt)\b|\bdès aujourd['’]hui\b|\bdésormais\b|\b(?:a partir|desde) (?:de )?(?:hoy|ahora)\b",
     re.I,
 )
