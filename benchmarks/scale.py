@@ -1,6 +1,8 @@
 """What a person waits for with 1,000 and with 100,000 memories, and how much longer that is.
 
-Commands are processes, measured from start to end; the hook is measured from connection to answer.
+Commands are processes, measured from start to end; the hook is measured from connection to answer. Beside
+the time stands the processor time: of the commands, of this process, or of the daemon. On a busy machine only
+that can be compared.
 
     python benchmarks/scale.py [sizes…]
 """
@@ -8,6 +10,7 @@ Commands are processes, measured from start to end; the hook is measured from co
 from __future__ import annotations
 
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -15,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from time import monotonic, perf_counter, sleep
+from time import monotonic, perf_counter, process_time, sleep
 from typing import Any
 
 import hooks
@@ -23,13 +26,23 @@ from hooks import WHAT, WHERE, Bench
 from report import median, publish
 
 from reverie.clients.daemon import control
+from reverie.clients.daemon.control import DaemonPlace
 from reverie.memory.format.paths import file_name
 from reverie.memory.format.revisions import Author, Put
 
 SIZES = (1_000, 100_000)
 TIMES = 7
 BAR = 2.0
-COLUMNS = ("what", "1,000: ms", "100,000: ms", "ratio", "bar")
+COLUMNS = (
+    "what",
+    "1,000: ms",
+    "100,000: ms",
+    "ratio",
+    "1,000: cpu ms",
+    "100,000: cpu ms",
+    "ratio of cpu",
+    "bar",
+)
 PROMPT = "what does the backup job in Lima need?"
 _LONGEST_INDEXING = 1_500.0
 
@@ -84,53 +97,107 @@ class Scale(Bench):
         return " ".join(letters[at : at + 5] for at in range(0, 30, 5)).capitalize()
 
 
-def timed(work: Callable[[], object], times: int = TIMES) -> float:
-    taken = []
+Times = tuple[float, float]
+
+
+def of_commands() -> float:
+    """The processor time of all commands that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def of_daemon(bench: Scale) -> float:
+    address = DaemonPlace(bench.home).address()
+    if address is None or not address.pid:
+        return 0.0
+    threads = Path(f"/proc/{address.pid}/task").glob("*/schedstat")
+    return sum(int(one.read_text().split()[0]) for one in threads) / 1e9
+
+
+def timed(work: Callable[[], object], processor: Callable[[], float], times: int = TIMES) -> Times:
+    """The medians of time and processor time, in milliseconds."""
+    taken, used = [], []
     for _ in range(times):
-        began = perf_counter()
+        began, before = perf_counter(), processor()
         work()
         taken.append((perf_counter() - began) * 1_000)
-    return median(taken)
+        used.append((processor() - before) * 1_000)
+    return median(taken), median(used)
 
 
-def measure(size: int) -> dict[str, float]:
-    found: dict[str, float] = {}
+def measure(size: int) -> dict[str, Times]:
+    found: dict[str, Times] = {}
     base = Path(tempfile.mkdtemp(prefix="reverie-scale-"))
     try:
         bench = Scale(base, size)
         print(f"… {size:,} memories on disk", flush=True)
         found |= first_prompts(bench)
         print(f"… {found}", flush=True)
-        # The first write ever records what was found: once, and as long as it takes.
-        began = perf_counter()
-        bench.reverie("remember", bench.new())
-        print(f"… first write: {perf_counter() - began:.1f} s", flush=True)
-        found["remember, by command"] = timed(lambda: bench.reverie("remember", bench.new()))
-        found["recall, by command"] = timed(lambda: bench.reverie("recall", PROMPT))
-        found["chat start (`chat -p`, no model)"] = timed(
-            lambda: bench.reverie("chat", "-p", "hello there", "--model", "offline")
-        )
-        found["write, by the library"] = library_write(bench)
-        control.start(bench.home)
-        ask = hooks.moments(bench)["prompt"]
-        for _ in range(3):
-            bench.http(*ask())
-        taken = hooks.timed(bench.http, ask, 15)
-        found["hook prompt, warm"] = median(taken)
-        control.stop(bench.home)
+        found |= measured(bench)
     finally:
         shutil.rmtree(base, ignore_errors=True)
     return found
 
 
-def first_prompts(bench: Scale) -> dict[str, float]:
+def measured(bench: Scale) -> dict[str, Times]:
+    """What a person waits for once everything is indexed."""
+    found: dict[str, Times] = {}
+
+    def command(*words: str) -> Times:
+        return timed(lambda: bench.reverie(*words), of_commands)
+
+    # The first write ever records what was found: once, and as long as it takes.
+    began = perf_counter()
+    bench.reverie("remember", bench.new())
+    print(f"… first write: {perf_counter() - began:.1f} s", flush=True)
+    found["remember, by command"] = timed(
+        lambda: bench.reverie("remember", bench.new()), of_commands
+    )
+    found["recall, by command"] = command("recall", PROMPT)
+    found["chat start (`chat -p`, no model)"] = command(
+        "chat", "-p", "hello there", "--model", "offline"
+    )
+    found["write, by the library"] = library_write(bench)
+    found["recall, by the library"] = library_recall(bench)
+    control.start(bench.home)
+    ask = hooks.moments(bench)["prompt"]
+    for _ in range(3):
+        bench.http(*ask())
+    quiet(bench)
+    found["hook prompt, warm"] = hook_times(bench, ask)
+    found["hook session start, warm"] = hook_times(bench, hooks.moments(bench)["session start"])
+    control.stop(bench.home)
+    return found
+
+
+def quiet(bench: Scale) -> None:
+    """Wait until the daemon has recorded what the first write left to it."""
+    until, used = monotonic() + _LONGEST_INDEXING, -1.0
+    while monotonic() < until and of_daemon(bench) - used > 0.1:
+        used = of_daemon(bench)
+        sleep(2.0)
+
+
+def hook_times(bench: Scale, ask: Callable[[], tuple[str, bytes]]) -> Times:
+    """The answer to a prompt alone; what its session began with is not counted."""
+    taken, used = [], []
+    for _ in range(15):
+        event, data = ask()
+        began, before = perf_counter(), of_daemon(bench)
+        bench.http(event, data)
+        taken.append((perf_counter() - began) * 1_000)
+        used.append((of_daemon(bench) - before) * 1_000)
+    return median(taken), median(used)
+
+
+def first_prompts(bench: Scale) -> dict[str, Times]:
     """The first prompt that a daemon sees, before anything is indexed; then it may finish."""
     control.start(bench.home)
     data = bench.data(prompt=PROMPT, source="startup")
     bench.http("SessionStart", data)
-    began = perf_counter()
+    began, before = perf_counter(), of_daemon(bench)
     answer = bench.http("UserPromptSubmit", data)
-    first = (perf_counter() - began) * 1_000
+    first = (perf_counter() - began) * 1_000, (of_daemon(bench) - before) * 1_000
     print(f"… first prompt: {len(answer)} bytes, {b'backup job in Lima' in answer}", flush=True)
     until = monotonic() + _LONGEST_INDEXING
     while monotonic() < until and not indexed(bench):
@@ -150,7 +217,15 @@ def indexed(bench: Scale) -> bool:
         index.close()
 
 
-def library_write(bench: Scale) -> float:
+def library_recall(bench: Scale) -> Times:
+    from reverie.recall.service import recall  # noqa: PLC0415
+
+    # The first one opens the index and the model.
+    recall(bench.app, PROMPT, limit=5)
+    return timed(lambda: recall(bench.app, PROMPT, limit=5), process_time, 15)
+
+
+def library_write(bench: Scale) -> Times:
     store = bench.app.memory().store
     numbers = count()
 
@@ -159,15 +234,17 @@ def library_write(bench: Scale) -> float:
         text = f"---\nname: {name}\ndescription: {bench.new()}\ntype: project\n---\ntext\n"
         store.apply((Put(name, text.encode()),), Author("main"), f"remember {name}")
 
-    return timed(write, 15)
+    return timed(write, process_time, 15)
 
 
 def main() -> None:
     sizes = [int(size) for size in sys.argv[1:]] or SIZES
     small, large = (measure(size) for size in (sizes[0], sizes[-1]))
-    rows: list[list[Any]] = [
-        [what, taken, large[what], large[what] / taken, BAR] for what, taken in small.items()
-    ]
+    rows: list[list[Any]] = []
+    for what, (taken, used) in small.items():
+        longer, more = large[what]
+        ratio = more / used if used else "–"
+        rows.append([what, taken, longer, longer / taken, used, more, ratio, BAR])
     publish("scale", COLUMNS, rows)
 
 

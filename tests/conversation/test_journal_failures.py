@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from tests.conversation.build import BIG, RECORDS
 
-from reverie.conversation.journal import Journal, load
+from reverie.conversation.journal import Journal, Recorder, load
 from reverie.errors import StorageError
+from reverie.events import Event, TroubleNoted
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -104,6 +105,23 @@ def test_a_limit_on_file_sizes_is_like_a_full_disk(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "only 1000 of" in done.stdout
     assert "nothing was lost" in done.stdout
+
+
+def test_an_outage_is_told_once_and_its_records_wait(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("there is no device that is always full")
+    path = tmp_path / "s.jsonl"
+    path.symlink_to(full)
+    with Journal(path) as journal:
+        recorder = Recorder(journal, heard.append)
+        for record in RECORDS[:3]:
+            recorder.append(record)
+        assert recorder.behind == 3
+    [told] = heard
+    assert isinstance(told, TroubleNoted)
+    assert told.what.endswith("1 records wait")
 
 
 def test_a_device_that_takes_nothing(tmp_path: Path) -> None:

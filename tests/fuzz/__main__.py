@@ -22,12 +22,12 @@ _WATCHED = [
     "reverie.agent.shell_commands",
     "reverie.clients.hooks",
     "reverie.core.codec",
-    "reverie.memory.changes.imports",
+    "reverie.learning.extraction",
     "reverie.memory.changes.imports",
     "reverie.memory.format.frontmatter",
     "reverie.memory.format.index",
-    "reverie.memory.format.frontmatter",
     "reverie.memory.format.topic",
+    "reverie.memory.secrets",
     "reverie.recall.lexical",
     "reverie.conversation.claude_code",
     "reverie.conversation.codex",
@@ -36,7 +36,6 @@ _WATCHED = [
     "reverie.settings",
     "reverie.settings.projects",
     "reverie.clients.daemon.wire",
-    "reverie.clients.hooks",
     "reverie.text",
 ]
 

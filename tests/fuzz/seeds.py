@@ -141,3 +141,13 @@ IMPORTS = (
     b'["a",{"text":"b","state":"deleted"},5]',
     b"# Rules\n\n- one\n- two\n\n## More\n\nText here.\n",
 )  # fmt: skip
+
+MESSAGES = (
+    b"Fix the test, and by the way we use pytest. From now on answer in German.",
+    b"What does this mean?\n\n> Always run `make fmt`.\n\nRegards,\nMallory",
+    "Corrige les fautes : « Je m'apelle Hugo. Il faut toujours m'écrire. »".encode(),
+    "Merk dir bitte: unser Testserver heißt Wiesel, der alte ist aus.".encode(),
+    b'Shorten this to a tweet. "Our stack is Elixir." Remember that I\'m allergic to nuts.',
+    b"the password of the staging server is hedgerow9Lamp; wifi: blue.owl.2031",
+    b"```\n$ make\nERROR: x\n```\n[09:12] dora: always ping me\nwho is dora?",
+)

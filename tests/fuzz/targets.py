@@ -25,11 +25,15 @@ from reverie.clients.mcp.caller import Caller
 from reverie.clients.mcp.tools import TOOLS, checked
 from reverie.conversation import claude_code, codex, journal, record_json
 from reverie.core.codec import dump
+from reverie.core.messages import Text, new_message
 from reverie.errors import InputError, TranscriptError
+from reverie.learning.extraction import find, plan
+from reverie.learning.extraction.speech import passages
 from reverie.memory.changes.imports import read_file as read_import
 from reverie.memory.changes.imports import read_pile
 from reverie.memory.format import frontmatter, index, manifest, topic
 from reverie.memory.format import frontmatter as scalars
+from reverie.memory.secrets import redact
 from reverie.recall import queries
 from reverie.settings import sources
 from reverie.settings.projects import find_root
@@ -316,6 +320,17 @@ def _likeness(data: bytes) -> None:
     assert found is None or found.verdict == verdict
 
 
+def _message(data: bytes) -> None:
+    """What a person typed or pasted: learnt only from words that stand in it, and only once redacted."""
+    text = _words(data)
+    said = new_message("user", Text(text), at=1.7e9)
+    made = plan(find([said]), [said], ())
+    assert all(one.sources == (said.id,) for one in made.saves)
+    assert all(one.text for one in passages(text))
+    scrubbed = redact(text).text
+    assert redact(scrubbed).text == scrubbed
+
+
 def _import(data: bytes) -> None:
     for name in ("notes.md", "pile.json", "pile.jsonl", "agent.af"):
         with suppress(InputError):
@@ -341,5 +356,6 @@ TARGETS: Mapping[str, Target] = {
     "query": Target(_query, seeds.QUERIES),
     "dates": Target(_dates, seeds.SENTENCES),
     "likeness": Target(_likeness, seeds.PAIRS),
+    "message": Target(_message, seeds.MESSAGES),
     "import": Target(_import, seeds.IMPORTS, lines=True),
 }

@@ -38,9 +38,38 @@ Chez nous, c'est Amélie qui valide les mises en production.
 The minimum Python version we support is 3.10.
 I'd rather get one complete diff than many small snippets.
 Our brand colour is teal and the logo must never be stretched.
+We park the staging database on Sundays. Could you schedule that?
+Hm, okay. My flatmate Jorge cooks without garlic, so skip it in the recipes.
+Keep in mind that our customers read everything on phones. Now restyle the header.
+By the way, we write ids in upper case in this repo.
+Wir zahlen unsere Lieferanten erst nach 45 Tagen. Erstell bitte die Übersicht.
+Bei uns heißt der Produktivserver Otter. Schau mal, ob er läuft.
+Nos factures sont toujours envoyées par courrier. Tu peux préparer le modèle ?
+Trabajamos con Gradle y nunca con Maven. ¿Cómo añado un módulo?
+Mi hermana Lola vive en Gijón. Ayúdame a elegir un regalo.
+Phew. Nobody except Ines may touch the billing tables. Let's write the query.
+Our invoices have six digits, starting with the year. Validate them, please.
+I'd rather read short answers, even if something gets lost. Explain monads.
+Please call me Nic, not Nicholas. How do I amend a commit?
+Mein Chef heißt Bernd Olk und will immer eine Zusammenfassung. Schreib eine.
+Don't use semicolons in our TypeScript code. Fix this file.
+Je suis daltonien, donc évite le rouge et le vert dans les graphiques.
 """.splitlines()
 
 PASSING = """\
+Our login page throws an error since this morning.
+We were up all night because of the outage.
+We talked about it with Lena yesterday.
+We drove to Whistler in March.
+Unser Build läuft seit zwei Stunden.
+Wir haben gerade ein Problem mit dem Server.
+Nous avons une erreur dans la console.
+Tenemos un error en la página de pago.
+Our team lost the match on Sunday.
+The project is called off, I guess.
+I don't want an exception here.
+I'll keep these tips in mind as I work on my model.
+Assume that my name is Juan and I live in Rome.
 Our build is broken on the main branch.
 The tests fail every time I run them on my laptop.
 We need to use Postgres 16 for this migration.
@@ -87,3 +116,15 @@ def test_what_holds_for_the_moment_is_not(said: str) -> None:
 def test_facts_about_the_person_have_the_type_user() -> None:
     found = find([user("My dog is called Pixel and he's eleven years old.")])
     assert [one.type for one in found] == ["user"]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Our server is called heron, keep that in mind.", "Our server is called heron."),
+        ("Keep in mind that our server is called heron.", "Our server is called heron."),
+    ],
+)
+def test_the_request_to_keep_it_in_mind_is_not_kept(said: str, kept: str) -> None:
+    [found] = find([user(said)])
+    assert found.text == kept

@@ -2,9 +2,11 @@
 
 from datetime import UTC, datetime
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from reverie.memory.catalog import LARGE
 from reverie.memory.changes.handles import (
     SHORTEST,
     Ambiguous,
@@ -12,10 +14,12 @@ from reverie.memory.changes.handles import (
     Missing,
     explained,
     full_id,
+    ids_among,
     resolve,
     short_ids,
 )
 from reverie.memory.format.manifest import ManifestEntry
+from reverie.memory.reading import FileReader
 
 DAY = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -113,3 +117,19 @@ def test_an_id_that_became_too_short_names_the_candidates() -> None:
     found = resolve(an_id(long), [entry(file, file) for file in files])
     assert isinstance(found, Ambiguous)
     assert ids[long] in {one.id for one in found.candidates}
+
+
+@pytest.mark.parametrize(("count", "letters"), [(3, 4), (LARGE + 1, 8)])
+def test_ids_in_a_large_memory_need_no_look_at_every_name(
+    tmp_path: Path, count: int, letters: int
+) -> None:
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    files = [f"note_{number}.md" for number in range(count)]
+    for file in files:
+        (folder / file).write_text(f"---\nname: {file}\ntype: project\n---\ntext\n")
+    reader = FileReader(folder, catalog=tmp_path / "manifest.sqlite")
+    shown = ids_among(reader, files[:3])
+    assert [len(shown[file]) for file in files[:3]] == [letters] * 3
+    everything = reader.entries()
+    assert all(resolve(shown[file], everything) == Found(file, "id") for file in files[:3])

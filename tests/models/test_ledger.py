@@ -184,6 +184,21 @@ def test_only_new_lines_are_read_again(home: Home) -> None:
         assert reader.spent("main", "s1").day == i
 
 
+def test_what_the_disk_refuses_counts_and_is_written_later(home: Home) -> None:
+    ledger = home.ledger()
+    # A folder in its place is as good as a full disk.
+    ledger.path.mkdir(parents=True)
+    with pytest.raises(StorageError, match="cannot write the ledger"):
+        ledger.settle("", entry(0.25))
+    ledger.path.rmdir()
+    assert ledger.spent("main", "s1") == Spent(0.25, 0.25, 0.25)
+    ledger.settle("", entry(0.5))
+    assert [one.cost for one in ledger.entries()] == [0.25, 0.5]
+    assert (
+        ledger.spent("main", "s1") == home.ledger().spent("main", "s1") == Spent(0.75, 0.75, 0.75)
+    )
+
+
 def test_a_ledger_that_was_cut_is_read_from_its_start(home: Home) -> None:
     ledger = home.ledger()
     for _ in range(3):

@@ -1,6 +1,8 @@
 """A full, read-only or damaged disk: each a clear line, an answer where there is one, no traceback."""
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -111,6 +113,99 @@ def test_damaged_history_is_a_finding(place: Place, damage: bytes | None) -> Non
     assert "history cannot be read" in result.stdout
     assert "files are the truth" in result.stdout
     assert AUDIT in (directory(place) / data("list")[0]["file"]).read_text()
+
+
+# In a mount namespace of its own: a small disk that is filled, or made read-only.
+ON_A_BAD_DISK = """
+import json, os, subprocess, sys
+base, how, reverie = sys.argv[1:]
+def mount(*words): subprocess.run(["mount", *words], check=True)
+mount("-t", "tmpfs", "-o", "size=6m", "none", base)
+home, project = f"{base}/home", f"{base}/project"
+os.mkdir(home), os.mkdir(project)
+env = {**os.environ, "HOME": home, "PYTHONDONTWRITEBYTECODE": "1"}
+def call(*words, typed=""):
+    done = subprocess.run([reverie, *words], cwd=project, env=env, input=typed, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+assert call("remember", "Deploys freeze on Fridays")[0] == 0
+if how == "full":
+    with open(f"{base}/filler", "wb", 0) as filler:
+        try:
+            while filler.write(b"x" * 512): pass
+        except OSError: pass
+else:
+    mount("-o", "remount,ro", base)
+event = {"session_id": "s1", "cwd": project, "transcript_path": f"{base}/t.jsonl", "prompt": "when do deploys freeze?"}
+told = {
+    "remember": call("remember", "The harbour opens at nine"),
+    "recall": call("recall", "when do deploys freeze?"),
+    "chat": call("chat", "-p", "when do deploys freeze?", "--model", "offline"),
+    "hook": call("hook", "UserPromptSubmit", "--client", "claude-code", typed=json.dumps(event)),
+    "dream": call("dream", "--force", "-q"),
+    "doctor": call("doctor"),
+}
+if how == "full": os.unlink(f"{base}/filler")
+else: mount("-o", "remount,rw", base)
+told["after"] = call("list", "--json")
+told["again"] = call("remember", "The harbour opens at nine")
+call("daemon", "stop")
+print(json.dumps(told))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["full", "read-only"])
+def test_a_full_or_read_only_disk_is_told_in_a_line_and_loses_nothing(
+    place: Place, how: str
+) -> None:
+    base = place.base / "disk"
+    base.mkdir()
+    # The name may be hidden where a user may not mount anything.
+    command = ["unshare", "--mount", sys.executable, "-c", ON_A_BAD_DISK, str(base), how]
+    reverie = str(Path(sys.executable).with_name("reverie"))
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run(
+            ["unshare", "--mount", "mount", "-t", "tmpfs", "none", str(base)],
+            capture_output=True,
+            check=False,
+        ).returncode
+    ):
+        pytest.skip("nothing may be mounted here")
+    done = subprocess.run(
+        [*command, reverie],
+        env=environment(place),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert "Traceback" not in done.stdout
+    for name in ("remember", "dream"):
+        code, out, error = told[name]
+        assert (code, out) == (1, ""), told[name]
+        [line] = error.splitlines()
+        assert line.startswith("reverie: cannot ")
+    assert told["recall"][0] == 0
+    assert "Deploys freeze" in told["recall"][1]
+    assert told["hook"][:2] == [0, ""]
+    assert told["hook"][2].count("\n") == 1
+    assert told["doctor"][0] == 1
+    assert ("is full" if how == "full" else "cannot be written") in told["doctor"][1]
+    code, out, error = told["chat"]
+    if how == "full":
+        assert code == 0
+        assert "Deploys freeze" in out
+        assert error.count("cannot write to the transcript") <= 1
+    else:
+        assert code == 1
+        assert [line.startswith("reverie: cannot ") for line in error.splitlines()] == [True]
+    assert [one["description"] for one in json.loads(told["after"][1])] == [
+        "Deploys freeze on Fridays"
+    ]
+    assert told["again"][0] == 0, told["again"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

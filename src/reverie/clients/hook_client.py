@@ -227,17 +227,21 @@ def mark_listed(home: str, project: str) -> None:
 
 
 def note(home: str, what: str) -> None:
-    """Append one line to the hooks' log; failure to write it is ignored."""
+    """Append one line to the hooks' log; on a full or read-only disk it goes to standard error."""
+    path = os.path.join(home, LOG)  # noqa: PTH118
     try:
-        path = os.path.join(home, LOG)  # noqa: PTH118
         if os.path.exists(path) and os.path.getsize(path) > LONGEST_LOG:  # noqa: PTH110, PTH202
             os.replace(path, f"{path}.1")  # noqa: PTH105
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {what}"
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(file, "w", encoding="utf-8", errors="replace") as log:
             log.write(" ".join(line.split())[:500] + "\n")
-    except OSError:
-        pass
+    except OSError as error:
+        said = f"reverie: {what}; {path} cannot be written: {error.strerror}"
+        try:  # noqa: SIM105 - contextlib would take too long to import
+            os.write(2, (" ".join(said.split())[:500] + "\n").encode("utf-8", "replace"))
+        except OSError:
+            pass
 
 
 def _parse(arguments: Sequence[str]) -> tuple[str, str, str] | None:

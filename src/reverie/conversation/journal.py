@@ -152,6 +152,7 @@ class Recorder:
         self._journal = journal
         self._announce = announce
         self._waiting: list[Record] = []
+        self._told = False
 
     @property
     def behind(self) -> int:
@@ -163,6 +164,10 @@ class Recorder:
         try:
             self._journal.append(*self._waiting)
         except StorageError as error:
-            self._announce(TroubleNoted("transcript", f"{error}; {self.behind} records wait"))
+            # Once an outage: every record would repeat it.
+            if not self._told:
+                self._announce(TroubleNoted("transcript", f"{error}; {self.behind} records wait"))
+            self._told = True
             return
         self._waiting.clear()
+        self._told = False

@@ -53,7 +53,10 @@ def explained(git_dir: Path) -> Iterator[None]:
     try:
         yield
     except (pygit2.GitError, OSError) as error:
-        raise StorageError(f"cannot use the history {git_dir}: {error}") from error
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        full = "; nothing was changed: free some space and try again"
+        hint = full if "No space left" in reason else ""
+        raise StorageError(f"cannot use the history {git_dir}: {reason}{hint}") from error
 
 
 def beside(git_dir: Path, state: str) -> Path:

@@ -54,6 +54,8 @@ class Ledger:
         self._home = home
         self._clock = clock
         self._totals: dict[Path, _Totals] = {}
+        # Settled calls that a full disk refused; they are written before the next record.
+        self._waiting: list[dict[str, Any]] = []
 
     def reserve(self, purpose: Purpose, session: str, ceiling: float, caps: Caps) -> Decision:
         if not caps.any:
@@ -79,18 +81,25 @@ class Ledger:
             return replace(decision, ticket=ticket)
 
     def settle(self, ticket: str, entry: Entry | None) -> None:
-        if entry is None:
-            if ticket:
-                self._append({"type": "released", "ticket": ticket})
+        """Record what a call cost, or that it was not made; what cannot be written waits and still counts."""
+        if entry is None and not ticket:
             return
-        spent = {"type": "spent", "ticket": ticket} if ticket else {"type": "spent"}
-        self._append(spent | asdict(entry) | {"at": iso_time(entry.at)})
+        record: dict[str, Any] = {"type": "released" if entry is None else "spent"}
+        record |= {"ticket": ticket} if ticket else {}
+        if entry is not None:
+            record |= asdict(entry) | {"at": iso_time(entry.at)}
+        try:
+            self._append(record)
+        except StorageError:
+            self._waiting.append(record)
+            raise
 
     def spent(self, purpose: Purpose, session: str) -> Spent:
         """Dollars spent, or reserved for calls in progress, that count against the caps now."""
         now = self._clock.now()
         today = _day(now)
         files = [self._read(path) for path in self._ledgers(today)]
+        files.append(_totals(self._waiting))
         held = [r for totals in files for r in totals.reserved.values() if _holds(r, now)]
         return Spent(
             day=sum(totals.day[today] for totals in files) + sum(r["cost"] for r in held),
@@ -127,7 +136,9 @@ class Ledger:
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             file = os.open(self.path, flags, 0o600)
             try:
-                _write_line(file, dump(record))
+                for line in (*self._waiting, record):
+                    _write_line(file, dump(line))
+                    self._waiting = self._waiting[1:]
             finally:
                 os.close(file)
         except OSError as error:
@@ -156,6 +167,13 @@ def _holds(reservation: dict[str, Any], now: float) -> bool:
 def _day(at: float) -> date:
     """The local date: caps reset at the user's midnight."""
     return datetime.fromtimestamp(at).astimezone().date()
+
+
+def _totals(records: list[dict[str, Any]]) -> _Totals:
+    totals = _Totals()
+    for record in records:
+        _count(totals, record)
+    return totals
 
 
 def _count(totals: _Totals, record: dict[str, Any]) -> None:

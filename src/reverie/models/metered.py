@@ -16,8 +16,8 @@ from reverie.core.request import (
 )
 from reverie.core.tokens import text_tokens
 from reverie.core.usage import MAIN, Allowed, Caps, Entry, Prices, Purpose, Refused, Usage
-from reverie.errors import SpendCapReached
-from reverie.events import Announce, CapReached, MoneySpent, no_listener
+from reverie.errors import SpendCapReached, StorageError
+from reverie.events import Announce, CapReached, MoneySpent, TroubleNoted, no_listener
 from reverie.models.wrappers import ModelWrapper
 from reverie.ports import Clock, Model, SpendLedger
 
@@ -125,15 +125,22 @@ class MeteredModel(ModelWrapper):
         `received` is the number of tokens of an interrupted stream; None if it never began.
         """
         if reply is None and received is None:
-            self.ledger.settle(ticket, None)
+            self._settle(ticket, None)
             return
         usage = reply.usage if reply else Usage(estimated_size(request), output=received or 0)
         cost = self.prices.cost(usage) if self.prices else None
         self._spent += cost or 0.0
         now = self.clock.now()
         entry = Entry(now, self.purpose, self.session, self.name, usage, cost, reply is None)
-        self.ledger.settle(ticket, entry)
+        self._settle(ticket, entry)
         self.announce(MoneySpent(entry))
+
+    def _settle(self, ticket: str, entry: Entry | None) -> None:
+        """Record it; a reply that was paid for is not lost because the record must wait."""
+        try:
+            self.ledger.settle(ticket, entry)
+        except StorageError as error:
+            self.announce(TroubleNoted("ledger", f"{error}; the cost is recorded later"))
 
     def _announce_cap(self, reason: str, *, stopped: bool) -> None:
         """Announce a reached cap once, so that a loop of retries does not fill the screen."""

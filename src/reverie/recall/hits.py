@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from reverie.errors import InputError
-from reverie.memory.changes.handles import short_ids
+from reverie.memory.changes.handles import ids_among
 from reverie.memory.format import topic as topics
 from reverie.memory.format.age import term
 from reverie.recall.fuse import GOOD_MATCH
@@ -71,7 +71,7 @@ def read_hits(
     good = _judge(question)
     memory = memory or app.memory()
     if ids is None:
-        ids = short_ids(entry.file for entry in memory.topics.entries())
+        ids = ids_among(memory.topics, [hit.key for hit in found.hits])
     now = as_of or datetime.fromtimestamp(app.clock.now(), UTC)
     return [
         Shown(hit, good(hit), ids.get(hit.key, ""), **_marks(memory, hit, as_of, now))

@@ -329,7 +329,8 @@ class Recall:
         try:
             return work()
         except (ReverieError, OSError, ValueError) as error:
-            self.announce(TroubleNoted(f"recall.{what}", repr(error)))
+            told = str(error) if isinstance(error, ReverieError) else repr(error)
+            self.announce(TroubleNoted(f"recall.{what}", told))
             return otherwise
 
 

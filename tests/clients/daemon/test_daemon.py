@@ -311,6 +311,16 @@ class TestTheCommand:
         )
         assert found == b""
 
+    def test_a_log_that_cannot_be_written_goes_to_standard_error(
+        self, place: Place, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        (place.home / hook_client.LOG).mkdir(parents=True)
+        hook_client.note(str(place.home), "one\nmore")
+        out, error = capfd.readouterr()
+        assert out == ""
+        assert error.startswith("reverie: one more; ")
+        assert error.endswith("hooks.log cannot be written: Is a directory\n")
+
     def test_the_log_does_not_grow_without_end(self, place: Place) -> None:
         place.home.mkdir()
         log = place.home / hook_client.LOG

@@ -105,6 +105,8 @@ def _chosen(asked: Asked) -> Action:
 def _dream(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
     from reverie.context import NotDue
     from reverie.core.usage import DREAM
+    from reverie.errors import StorageError
+    from reverie.learning.dreaming.dream import Hindered
     from reverie.learning.dreaming.gates import gates_for
     from reverie.learning.dreaming.service import DreamOptions, dream
     from reverie.learning.side_models import choose_model
@@ -121,6 +123,8 @@ def _dream(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) 
         click.echo(printable(f"{verb} {side_model.description}."), err=True)
     options = DreamOptions(use_model=use_model, review=asked.review, dry=asked.dry_run)
     made = asyncio.run(dream(app, memory, options))
+    if isinstance(made, Hindered):
+        raise StorageError(f"cannot dream: {made.reason}")
     if isinstance(made, NotDue):
         _not_now(frame, made)
     else:

@@ -67,9 +67,12 @@ def adopt_own(app: Workspace, event: HookEvent) -> bool:
     """Adopt Claude Code's directory of a project that has no memory yet, where that was chosen."""
     if event.client != "claude-code" or event.transcript is None or app.adoption.current:
         return False
-    chosen = [row for row in Clients(app.settings.home).installed() if row.get("way") == "adopt"]
-    taken = app.settings.memory_directory is not None or app.memory("project").store.entries()
-    if not chosen or taken:
+    chosen = any(row.get("way") == "adopt" for row in Clients(app.settings.home).installed())
+    if not chosen or app.settings.memory_directory is not None:
+        return False
+    store = app.memory("project").store
+    # A large memory is not listed only to learn that it is not empty.
+    if store.large or store.entries():
         return False
     directory = event.transcript.parent / "memory"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -190,13 +190,18 @@ def _with_index(judged: Judged, problem: str | None) -> Judged:
 # --- run ---
 
 
+@dataclass(frozen=True, slots=True)
+class Hindered(NotDue):
+    """A dream is wanted, but memory cannot be locked: a full or read-only disk."""
+
+
 async def run(dreamer: Dreamer, context: DreamContext) -> Report | NotDue:
     """Run one dream from lock to commit. A failure is a report with its reason and changes nothing."""
     try:
         lock = context.acquire()
     except ReverieError as error:
         context.announce(TroubleNoted("dream.lock", repr(error)))
-        return NotDue(str(error))
+        return Hindered(str(error))
     if isinstance(lock, NotDue):
         return lock
     running = _DreamRun(dreamer, context, lock)

@@ -36,7 +36,7 @@ _EMBEDDED = re.compile(
 # Parts of patterns that `rules.doubts` and `speech` use, too.
 HEDGES = r"maybe|perhaps|vielleicht|peut-être|quizás?|tal vez|a lo mejor"
 SUPPOSES = (
-    r"pretend\w*|imagine|suppose|supposing|hypothetically|let's say|what if|in theory|as if|angenommen|stell dir vor"
+    r"pretend\w*|imagine|suppose|supposing|hypothetically|(?<!never )(?<!not )(?<!n't )ass?ume that|let's say|what if|in theory|as if|angenommen|stell dir vor"
     r"|supposons|imagine que|supongamos|imagina"
 )
 REWORDS = r"translate|proofread|paraphrase|rephrase|übersetze?|traduis|traduce"

@@ -9,27 +9,21 @@ pasted text cannot be listed completely, so the harmless ways are listed instead
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
-from reverie.learning.extraction.questions import REPORTS, inquires
-from reverie.learning.extraction.speech_signs import (
-    ANYBODYS,
-    EMPOWERS,
-    INTRODUCES,
-    LETTER,
-    MEANING,
-    NOT_SPEECH,
-    PERSONAL,
-    POINTS,
-    TASK,
-    TEXT_WORK,
-    WORK_ON,
+from reverie.learning.extraction.authorship import (
+    ASKS,
+    REPORTING,
+    doubt_about,
+    function_words,
+    hidden,
+    leads_on,
+    moves_on,
+    rare_words,
 )
-from reverie.learning.extraction.word_lists import ACKNOWLEDGES, ALWAYS, OPENINGS, SMALL
-from reverie.text.words import STOP_WORDS
+from reverie.learning.extraction.questions import inquires
+from reverie.learning.extraction.speech_signs import EMPOWERS, LETTER, NOT_SPEECH
 
 # A longer message is a document with a few words around it.
 LONGEST_SPEECH = 3_000
@@ -52,9 +46,8 @@ _DOCUMENT = re.compile(
     r"|traceback \(most recent|(?:[=*_~#-] ?){3,}\s*$)",
     re.I,
 )
-_ASKS = r"remember|note|memory|memori[sz]e|from now on|merk|souviens|retiens|recuerda"
 # "Here is the guideline:" at the end of a line, unless the person asks to remember what follows.
-_LEAD_IN = re.compile(rf"(?!.*\b(?:{_ASKS})).*[:：]\s*$", re.I)
+_LEAD_IN = re.compile(rf"(?!.*\b(?:{ASKS})).*[:：]\s*$", re.I)
 
 _FENCE = "```"
 BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
@@ -70,30 +63,15 @@ _QUOTED = re.compile(
 _REPORTED = re.compile(
     r"(?:\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»)(?<!\w)"
 )
-_REPORTS = re.compile(
-    rf"\b(?:{REPORTS}|told|tells|reads?|states?|answered|replied|called it|heißt|steht|écrivait|pone)\b",
-    re.I,
-)
 
-# "Remember that." and "Don't save this." refer to the sentence before.
-_ABOUT_MEMORY = re.compile(
-    r"(?:remember|memori[sz]e|keep) (?:that|this|it)[.!]*$|(?:don't|do not) (?:save|store|remember|keep|note) (?:this|that|it)\b",
-    re.I,
+# A quotation of a whole sentence or more; names and terms in quotation marks are shorter.
+_LONG_QUOTE = re.compile(
+    r"\"\"\".{1,3000}?(?:\"\"\"|\Z)|\"[^\"]{1,3000}\"|“[^”]{1,3000}”|„[^“”]{1,3000}[“”]|«[^»]{1,3000}»|(?<![\w'])'(?=\S)[^'\n]*(?:'\w[^'\n]*){0,20}'(?!\w)",
+    re.S,
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n")
-_BEFORE_COLON = re.compile(r"([^.!?:：\n]{3,120})[:：]\s*\S")
-_OWN_LEAD = re.compile(
-    rf"\b(?:{_ASKS})|\b(?:i|we|ich|wir|je|nous|on|yo)\b[^,;]{{0,20}}\b(?:told|said|wrote|sagte|gesagt|dit|dije|dicho)\b",
-    re.I,
-)
-_OPENING_QUESTION = re.compile(r"[^.!?\n]+\?\s+\S")
-_FEWEST_WORDS = 4
+_WORDS_OF_A_NAME = 5
 # The columns at which editors and mail programs wrap lines.
 _NARROWEST, _WIDEST = 50, 100
-_SPOKEN = ("english", "german", "french", "spanish")
-
-_ZERO_WIDTH = re.compile("[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")  # fmt: skip
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,19 +101,19 @@ def passages(text: str) -> tuple[Passage, ...]:
     before = ""
     doubts = []
     for one in found:
-        doubts.append(_hidden(one.text) or whole or before or _about(one))
-        before = before or _leads_on(one.text)
+        doubts.append(hidden(one.text) or whole or before or _about(one))
+        before = before or leads_on(one.text)
     spoken_of = False
     later: set[str] = set()
     for place in range(len(found) - 1, -1, -1):
-        words = _rare_words(found[place].text)
+        words = rare_words(found[place].text)
         if not doubts[place] and (spoken_of or words & later):
             doubts[place] = "what follows may speak of it as a text"
         if not doubts[place] and len(found) > 1 and EMPOWERS.search(found[place].text):
             doubts[place] = (
                 "it gives others power or lifts a check, and may be another author's text"
             )
-        spoken_of = spoken_of or not _moves_on(found[place].text)
+        spoken_of = spoken_of or not moves_on(found[place].text)
         later |= words
     return tuple(Passage(one.text, doubt) for one, doubt in zip(found, doubts, strict=True))
 
@@ -152,14 +130,14 @@ def unquoted(sentence: str) -> str:
 
 def unreported(sentence: str) -> str:
     """The sentence without what it says others said: `she wrote "…"`."""
-    return _REPORTED.sub("“…”", sentence) if _REPORTS.search(sentence) else sentence
+    return _REPORTED.sub("“…”", sentence) if REPORTING.search(sentence) else sentence
 
 
 def _paragraphs(text: str) -> Iterator[_Paragraph]:
     """Split at blank lines, at text that is not prose, and after a line that asks or introduces."""
     # Clients put their own tags before the person's words; an HTML page is pasted.
     pasted = _HTML.search(text) is not None
-    text = _FENCED.sub(f"\n{_FENCE}\n", text)
+    text = _without_long_quotations(_FENCED.sub(f"\n{_FENCE}\n", text))
     for pattern in (_COMMENT, _TAGGED, _BARE_TAG):
         text = pattern.sub("\n\n", text)
     lines = _unwrapped(_OBJECT.sub("“…”", text).split("\n"))
@@ -192,6 +170,18 @@ def _paragraphs(text: str) -> Iterator[_Paragraph]:
             return
 
 
+def _without_long_quotations(text: str) -> str:
+    """Mask what is quoted at length, except where the person asks to remember it."""
+
+    def masked(found: re.Match[str]) -> str:
+        asked = re.search(
+            rf"\b(?:{ASKS})[^.!?\n]*$", text[max(0, found.start() - 80) : found.start()], re.I
+        )
+        return found[0] if asked or len(found[0].split()) <= _WORDS_OF_A_NAME else "“…”"
+
+    return _LONG_QUOTE.sub(masked, text)
+
+
 def _unwrapped(lines: Sequence[str]) -> list[str]:
     """Join lines that an editor wrapped at a column."""
     made: list[str] = []
@@ -219,7 +209,7 @@ def _broken(line: str, following: str, width: int) -> bool:
     if not words or BULLET.match(following) or line.endswith((".", "!", "?", ":", "…", "？", "：")):
         return False
     first = following.split()[0]
-    goes_on = not first[0].isupper() or line.endswith(",") or words[-1].lower() in _small()
+    goes_on = not first[0].isupper() or line.endswith(",") or words[-1].lower() in function_words()
     return len(line) + 1 + len(first) > width and goes_on and not inquires(line)
 
 
@@ -236,117 +226,11 @@ def _about_message(found: Sequence[_Paragraph], text: str) -> str:
     # The last words may follow a document that was cut off.
     tail = _FENCED.sub("", text).rstrip().rpartition("\n\n")[2].strip()
     cut_off = bool(found) and tail not in ("", found[-1].text) and "\n\n" in text
-    return "what follows may speak of it as a text" if cut_off and not _moves_on(tail) else ""
-
-
-def _leads_on(paragraph: str) -> str:
-    """The doubt that a paragraph casts on all later ones; a mere "thanks, that works" casts none."""
-    if "?" in paragraph or inquires(paragraph):
-        return "it follows a question, and may be what the question is about"
-    if INTRODUCES.search(paragraph) or TEXT_WORK.search(paragraph):
-        return "it follows an introduction, and may be another author's text"
-    if {word.lower() for word in _WORD.findall(paragraph)} <= ACKNOWLEDGES:
-        return ""
-    return "it is not in the first paragraph, and may be another author's text"
+    return "what follows may speak of it as a text" if cut_off and not moves_on(tail) else ""
 
 
 def _about(one: _Paragraph) -> str:
-    """A doubt about one paragraph by itself."""
-    if one.pasted:
-        return "it stands beside code, a log or a chat"
-    if MEANING.search(one.text):
-        return "it asks what a text means"
-    if _quotes_after_colon(one.text):
-        return "it follows a colon, and may be another author's text"
-    # "Can you rename it? From now on …" is the person's; "Tired of slow builds? …" may be pasted.
-    if _OPENING_QUESTION.match(one.text) and not TASK.match(one.text):
-        return "it follows a question, and may be what the question is about"
-    return (
-        ""
-        if _plainly_spoken(one.text)
-        else "it stands beside sentences that may be another author's"
-    )
-
-
-def _quotes_after_colon(paragraph: str) -> bool:
-    """Whether it works on or reports the text behind its first colon: "Translate: …", "she wrote: …"."""
-    lead = _BEFORE_COLON.match(paragraph)
-    if lead is None or _OWN_LEAD.search(lead[1]):
-        return False
-    return any(sign.search(lead[1]) for sign in (INTRODUCES, TEXT_WORK, _REPORTS, WORK_ON))
-
-
-# "Always use tabs. The linter is strict."
-_SHORT_REASON = re.compile(
-    r"(?:the|our|my|it)(?: \w+)? (?:is|are|isn't|aren't)(?: (?:very|quite|really|too|so))? \w+[.!]?",
-    re.I,
-)
-
-
-def _plainly_spoken(paragraph: str) -> bool:
-    """Whether the sentences read like a person who speaks to an assistant."""
-    said = [part.strip() for part in _SENTENCE_END.split(paragraph) if part.strip()]
-    if any(_is_personal(part) for part in said):
-        return True
-    tasks = (ANYBODYS, TASK)
-    if len(said) == 2 and ANYBODYS.match(said[0]) and _SHORT_REASON.fullmatch(said[1]):
-        return True
-    return len(said) < 2 or all(any(kind.match(part) for kind in tasks) for part in said)
-
-
-def _is_personal(sentence: str) -> bool:
-    if _ABOUT_MEMORY.match(sentence):
-        return True
-    if {word.lower() for word in _WORD.findall(sentence)} <= ACKNOWLEDGES:
-        return True
-    return PERSONAL.search(sentence) is not None and not ANYBODYS.match(sentence)
-
-
-def _moves_on(paragraph: str) -> bool:
-    """Whether it is an independent task or mere thanks, and so not about the paragraph before it."""
-    words = _WORD.findall(paragraph)
-    if {word.lower() for word in words} <= ACKNOWLEDGES:
-        return "?" not in paragraph
-    about = (MEANING, TEXT_WORK, INTRODUCES, POINTS)
-    return (
-        len(words) >= _FEWEST_WORDS
-        and TASK.match(paragraph) is not None
-        and not any(sign.search(paragraph) for sign in about)
-    )
-
-
-def _rare_words(text: str) -> set[str]:
-    """Rare words, which recur only where the same thing is meant."""
-    return {word for word in map(str.lower, _WORD.findall(text)) if len(word) > 2} - _usual()
-
-
-@cache
-def _small() -> frozenset[str]:
-    """Function words, which do not end a sentence."""
-    return frozenset((*SMALL, *(word for name in _SPOKEN for word in STOP_WORDS[name])))
-
-
-@cache
-def _usual() -> frozenset[str]:
-    return _small() | ALWAYS | OPENINGS | ACKNOWLEDGES
-
-
-def _hidden(text: str) -> str:
-    """A doubt about characters that people do not type: invisible ones, mixed scripts in a word."""
-    if _ZERO_WIDTH.search(text):
-        return "it holds invisible characters"
-    if not text.isascii() and any(_mixed(word) for word in _WORD.findall(text)):
-        return "it mixes letters that only look alike"
-    return ""
-
-
-def _mixed(word: str) -> bool:
-    if word.isascii():
-        return False
-    scripts = {unicodedata.name(char, "").partition(" ")[0] for char in word}
-    return "LATIN" in scripts and bool(
-        scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "FULLWIDTH", "MATHEMATICAL"}
-    )
+    return "it stands beside code, a log or a chat" if one.pasted else doubt_about(one.text)
 
 
 def _ends(text: str) -> str:

@@ -50,7 +50,7 @@ TEXT_WORK = re.compile(
     r"|tl;?dr|decode|parse|analy[sz]e|interpret|draft|write back|bullet points|polish|answer (?:this|that|it|them|him|her|politely)|reply|respond"
     r"|thoughts|opinion|make sense of|any idea|correct (?:this|the text)|(?:turn|convert|format|make) (?:this|that|it|these|the text)"
     r"|erklär\w*|übersetz\w*|fass\w* .{0,20}zusammen|zusammenfass\w*|(?:korrigier\w*|prüfe?) (?:das|dies\w*|den text)|antworte\w*|beantworte\w*|formulier\w*|kürz\w*|lies"
-    r"|explique\w*|tradui\w*|résum\w*|(?:corrige\w*|vérifie\w*) (?:ce|cette|ça|cela)|relis|répon\w*|reformule\w*|explica\w*|traduc\w*|resum\w*|contesta\w*|(?:corrige|revisa)\w* (?:esto|eso|este|esta)|reformula\w*)\b",
+    r"|explique\w*|tradui\w*|résum\w*|(?:corrige\w*|vérifie\w*) (?:ce|cette|ça|cela)|relis|répon\w*|reformule\w*|explica\w*|traduc\w*|res[uú]m\w*|contesta\w*|(?:corrige|revisa)\w* (?:esto|eso|este|esta)|reformula\w*)\b",
     re.I,
 )
 MEANING = re.compile(
@@ -82,8 +82,10 @@ TASK = re.compile(
 PERSONAL = re.compile(
     r"(?<![\w'’])(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|we['’](?:re|ve|d|ll)|us|our|ours|ich|mir|mich|mein\w*|wir|uns|unser\w*"
     r"|je|moi|mon|ma|mes|nous|notre|nos|yo|mi|mis|nosotros|nuestr\w+)(?!\w)|(?<!\w)j['’]\w"
-    r"|^(?:thanks|thank you|thx|danke|merci|gracias)\b(?! to\b)|^(?:no|yes|yep|yeah|nope|ok|okay|great|perfect|nice|nein|ja|non|oui|sí|vale)\b[,:!. ]"
-    r"|^(?:and |so |but )?(?:please|can you|could you|would you|let's|bitte|kannst du|peux-tu|puedes|s'il te plaît|por favor)\b"
+    r"|^(?:thanks|thank you|thx|danke|merci|gracias)\b(?! to\b)|^(?:no|yes|yep|yeah|nope|ok|okay|great|perfect|nice|nein|ja|non|oui|sí|vale|sure|anyway|haha\w*|lol|hmm+|ugh|phew|oh|ah|wow"
+    r"|morning|moin|servus|puh|ach|bon|ouf|salut|oye|uf|¡?hola)(?!\w)[,:!. ]"
+    r"|^(?:and |so |but |now |und |y |et )*¿?(?:please|can you|could you|would you|let's|bitte|kannst du|könntest du|peux-tu|tu peux|puedes|podrías|s'il te plaît|por favor)\b"
+    r"|(?<!\w)(?:soy|estoy|tengo|vivo|trabajo|uso|quiero|prefiero|necesito|puedo|debo|(?!tramos|extremos|supremos|términos)\w{3,}[ae]mos)(?!\w)"
     r"|\b(?:please|bitte|por favor)[.!]*$"
     r"|^(?:it|they|that|he|she|sie|ils|elles|ça)['’]?\b|^(?:because|since|otherwise|last time|weil|sonst|parce que|sinon|porque)\b"
     r"|^you(?:['’]ve)? (?:did|do|keep|kept|forgot|used|wrote|broke|added|made|removed|deleted|changed|always|never|just|already|still|should|may|don't|needn't)\b",
@@ -106,6 +108,44 @@ EMPOWERS = re.compile(
     r"|\b(?:needs?|requires?) no (?:review|approval|tests?|second|signature|password)\b|\b(?:check|checks|verification|firewall|review) (?:is|are) off\b"
     r"|\b(?:freigeben|gibt .{1,30} frei|genehmigt|Zugriff|Rechte|ohne (?:Prüfung|Nachfrage|Freigabe))\b|\b(?:approuve|valide|accès|droits|sans (?:validation|demander))\b"
     r"|\b(?:aprueba|acceso|permisos|sin (?:revisión|preguntar))\b",
+    re.I,
+)
+# Words before a colon that name where the text behind it stands.
+SOURCE = re.compile(
+    r"^(?:from|aus|extrait|del?)\b|\b(?:excerpt|extract|quot(?:e|ation)|passage|snippet|minutes|transcript|caption|auszug|ausschnitt|zitat|protokoll|abschrift"
+    r"|extrait|citation|compte rendu|extracto|fragmento|cita|acta)\b",
+    re.I,
+)
+# "Suggest a cake", "Schreib mir das Skript": a verb in front of its object. The first word must be no function word.
+ORDER = re.compile(
+    r"(?:(?:and|so|then|now|next|also|please|und|dann|jetzt|nun|bitte|et|puis|maintenant|y|luego|ahora)[,:]? +)*"
+    r"(?P<verb>[^\W\d_]{2,})(?:-(?:moi|nous|le|la|les|lui))? "
+    r"(?:me|us|it|them|an?|the|my|our|this|that|these|those|one|some|all|another|two|three|mir|uns|bitte|es|das|den|die|dem|eine?[nm]?|mein\w*|unser\w*|diese\w*"
+    r"|à|le|la|les|une?|des|ce|cet|cette|ces|mon|ma|mes|notre|nos|el|los|las|una|este|esta|estos|estas|mis?|nuestr\w+)\b",
+    re.I,
+)
+# An organisation that addresses its readers, or a model that advises its user; the person's own
+# assistant is told about its answers and commits.
+ORGANISATION = re.compile(
+    r"(?<!\w)(?:we|our|wir|unser\w*|nous|notre|nos|nosotros|nuestr\w+)(?!\w)", re.I
+)
+READERS = re.compile(
+    r"(?<!\w)(?:you will|you agree|ihnen|ihre[nmrs]?|votre|vos|su cuenta"
+    r"|your (?!(?:\w+ )?(?:answers?|repl(?:y|ies)|commits?|messages?|code|plans?|explanations?|prs?|pull requests?|diffs?|changes?|summar(?:y|ies)|last|previous|next|patch\w*"
+    r"|tests?|memory|own|work|output|drafts?|suggestions?|edits?|tone|notes?|help|mind|commands?|scripts?)\b))",
+    re.I,
+)
+ADVICE = re.compile(
+    r"\bas an ai\b|\bi (?:recommend|suggest|advise)\b|\bich empfehle\b|\bje (?:recommande|conseille)\b|\b(?:recomiendo|aconsejo)\b",
+    re.I,
+)
+SPEAKER = re.compile(
+    r"(?<![\w'’])(?:i|i['’](?:m|ve|d|ll)|me|my|mine|ich|mir|mich|mein\w*|je|moi|mon|ma|mes|yo|mi|mis|soy|estoy|tengo|quiero)(?!\w)|(?<!\w)j['’]\w",
+    re.I,
+)
+# "Also remember …", after a question: the same person goes on.
+GOES_ON = re.compile(
+    r"(?:also|and|oh|btw|by the way|besides|plus|anyway|übrigens|und|außerdem|ach|au fait|et|sinon|por cierto|y|además)\b",
     re.I,
 )
 # "Classify each line: …", "Turn into a table: …".

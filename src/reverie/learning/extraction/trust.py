@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from reverie.core.messages import Message
+from reverie.learning.extraction.authorship import introduces
 from reverie.learning.extraction.cursor import Utterance, utterances
 from reverie.learning.extraction.questions import states
 from reverie.learning.extraction.rules import doubts
@@ -52,6 +53,12 @@ _REACHES_OUT = re.compile(
     r"|\b(?:sende?|schicke?|leite?|lade?|kopiere?|überweise?)\b[^.!?]{1,80}?\b(?:an|nach|auf|hoch|weiter)\b"
     r"|\b(?:envoie|envoyez|transfère|transmets|copie|téléverse)\b[^.!?]{1,80}?\b(?:à|vers|sur|au|aux)\b"
     r"|\b(?:envía|manda|reenvía|sube|copia|transfiere)\b[^.!?]{1,80}?\b(?:a|al|hacia|en)\b",
+    re.I,
+)
+
+# "Never push to release" forbids to reach out; "never forget to push …" does not.
+_PROHIBITS = re.compile(
+    r"\b(?:don['’]t|do not|never)(?: ever)? (?:send|upload|forward|post|copy|mail|push|publish|deliver|transfer)\b[^.!?,;\n]*",
     re.I,
 )
 
@@ -144,7 +151,7 @@ def _not_the_persons(
 
 def reaches_out(candidate: Candidate) -> str:
     """The external target of an order; empty for a plain fact, such as the dashboard's address."""
-    claim = _claim(candidate)
+    claim = _PROHIBITS.sub(" ", _claim(candidate))
     found = _REACHES_OUT.search(claim)
     return found[0][:60] if found and (candidate.type == "feedback" or orders(claim)) else ""
 
@@ -188,8 +195,9 @@ def _found(
 
 
 def _stated(one: Utterance) -> Utterance:
-    """The statements of a person, without questions, guesses and quotations."""
-    kept = [unreported(part) for part in sentences(one.text) if states(part)]
+    """The statements of a person, without questions, guesses, quotations and requests to work on a text."""
+    said = [part for part in sentences(one.text) if states(part) and not introduces(part)]
+    kept = [unreported(part) for part in said]
     return replace(one, text="\n".join(kept))
 
 

@@ -40,7 +40,7 @@ IDLE = _bag(
 # Acknowledgements at the start of a message.
 ACKNOWLEDGES = _bag(
     """thanks thank you thx ok okay great perfect good nice cool merged done works work that this was is quick fine looks look very
-    much so a lot hi hello hey yes no right got it i see lovely wonderful fast awesome agreed exactly well
+    much so a lot hi hello hey yes no right got it i see lovely wonderful fast awesome agreed exactly well point catch idea question sure go ahead haha
     danke super passt gut hallo prima genau das ist sehr ja nein merci parfait bonjour salut très bien oui non
     gracias perfecto hola vale genial bien muy sí"""
 )

@@ -1,7 +1,7 @@
 """Find a memory by its file name, a short id, or words of its title.
 
 The short id is a prefix of a hash of the label (such as `team/x.md`). It is computed, never stored,
-and as long as needed to be unique. Its alphabet has no vowels, so that no id is a word of a title.
+and as long as needed to be unique (eight letters in a large memory, without a look at every name). Its alphabet has no vowels, so that no id is a word of a title.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from difflib import get_close_matches
 from typing import Literal, TypeAlias, assert_never
 
 from reverie.memory.format.manifest import ManifestEntry
+from reverie.ports import TopicReader
 from reverie.text.words import fold, plain_words
 
 SHORTEST = 4
+# With 100,000 memories, two of them share eight letters once in 280 billion pairs.
+AMONG_MANY = 8
 
 How: TypeAlias = Literal["file", "id", "title", "words"]
 
@@ -89,6 +92,14 @@ def short_ids(files: Iterable[str]) -> dict[str, str]:
         shared = max((_common(id_, other) for other in neighbours), default=0)
         found[file] = id_[: max(SHORTEST, shared + 1)]
     return found
+
+
+def ids_among(topics: TopicReader, files: Sequence[str]) -> dict[str, str]:
+    """The id to show for each of these memories; among many, a length that is as good as unique."""
+    if topics.large:
+        return {file: full_id(file)[:AMONG_MANY] for file in files}
+    ids = short_ids(entry.file for entry in topics.entries())
+    return {file: ids[file] for file in files if file in ids}
 
 
 def resolve(wanted: str, entries: Sequence[ManifestEntry]) -> Resolved:

@@ -78,12 +78,13 @@ class Index:
         return capped(self).limit is None
 
     def with_pointer(self, pointer: Pointer) -> Index:
-        """Add a pointer, or update the line with the same file; one line changes."""
+        """Add a pointer, or update the first line with the same file; one line changes, if any."""
+        if pointer in self.pointers:
+            return self
         for at, line in enumerate(self.lines):
             present = pointer_of(line)
             if present and present.file == pointer.file:
-                fresh = line if present == pointer else _rewritten(line, pointer)
-                return Index((*self.lines[:at], fresh, *self.lines[at + 1 :]))
+                return Index((*self.lines[:at], _rewritten(line, pointer), *self.lines[at + 1 :]))
         return self._with_new(pointer)
 
     def without(self, file: str) -> Index:

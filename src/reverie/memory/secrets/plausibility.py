@@ -241,6 +241,20 @@ def is_pin(value: str) -> bool:
     return value.isdigit() and 4 <= len(value) <= 12 and not _counts_up(value * 3)
 
 
+def is_door_code(value: str) -> bool:
+    """Whether a value could be typed at a door, such as `C4471B`."""
+    return re.fullmatch(r"(?=(?:[A-Z]*\d){3})[A-Z\d]{4,10}[#*]?", value) is not None
+
+
+def is_numbered_words(value: str) -> bool:
+    """Whether a value is made of words with a number at the end, such as `blue_owl_52`."""
+    return (
+        re.fullmatch(r"[a-zà-ÿ]{3,}(?:[_.-][a-zà-ÿ]{2,})+[_.-]?\d{2,4}", value, re.I) is not None
+        and not is_placeholder(value)
+        and not _NAMES_A_SECRET.search(value)
+    )
+
+
 def is_chosen(value: str) -> bool:
     """Whether a value looks chosen, such as `hunter2-blue-Falcon` or `Tiger4711!`."""
     varied = is_of_both_cases(value)

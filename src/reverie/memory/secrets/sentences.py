@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Literal, cast
 from reverie.memory.secrets.library import Secret
 from reverie.memory.secrets.plausibility import (
     is_chosen,
+    is_door_code,
     is_hash,
     is_mixed,
+    is_numbered_words,
     is_of_both_cases,
     is_opaque,
     is_pin,
@@ -32,11 +34,12 @@ from reverie.memory.secrets.plausibility import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-Kind = Literal["password", "login", "unlock", "codes", "key", "pin", "generic"]
+Kind = Literal["password", "login", "network", "unlock", "codes", "key", "pin", "generic"]
 
 _NAMES: dict[Kind, str] = {
     "password": "password",
     "login": "password",
+    "network": "password",
     "unlock": "password",
     "codes": "recovery code",
     "key": "api key",
@@ -49,8 +52,9 @@ _LONGEST_TOKEN = 512
 _CUES: dict[Kind, str] = {
     "password": r"pass(?:word|wd|wort|wörter|phrase| phrase|key)|pass\b|pwd|pw\b|kennw[oö]rt|wachtwoord|contrase[ñn]a"
     r"|senha|mots? de passe|mdp\b|hasło|lösenord|adgangskode|parola\b|пароль|psk\b",
-    "login": r"log[- ]?ins?\b|sign in\b|zugang(?:sdaten)?\b|anmeldedaten|identifiants?\b|credencial(?:es)?\b|creds\b|wi-?fi\b|wlan\b",
-    "unlock": r"unlock(?:s|ed)?\b|decrypts?\b|unzips?\b|entsperr\w*|entschlüssel\w*|déverrouill\w*|déchiffr\w*|desbloque\w*",
+    "login": r"log[- ]?ins?\b|sign in\b|zugang(?:sdaten)?\b|anmeldedaten|identifiants?\b|credencial(?:es)?\b|creds\b",
+    "network": r"wi-?fi\b|wlan\b",
+    "unlock": r"opens? with\b|öffnet (?:sich )?mit\b|s['’]ouvre avec\b|se abre con\b|unlock(?:s|ed)?\b|decrypts?\b|unzips?\b|entsperr\w*|entschlüssel\w*|déverrouill\w*|déchiffr\w*|desbloque\w*",
     "codes": r"(?:recovery|backup) codes?|wiederherstellungscodes?|codes? de récupération|códigos? de (?:recuperación|respaldo)",
     "key": r"tokens?\b|secret(?:s|o)?\b|credentials?\b|bearer\b|geheim(?:nis|e[rnms]? schlüssel)|jetons?\b|clés?\b|claves?\b"
     r"|llaves?\b|seed\b|t?otp\b|2fa\b|authenticator|webhooks?\b|cookies?\b|authorization\b",
@@ -65,7 +69,7 @@ _STEM = re.compile(
     r"pass|pw|kenn|wachtw|contrase|senha|mot|mdp|has|lösen|adgangs|parola|пароль|log|sign in|zugang|anmelde|identif"
     r"|cred|psk|wi-?fi|wlan|token|secret|bearer|geheim|jeton|cl[éa]|llave|seed|t?otp|2fa|authen|webhook|cookie"
     r"|authori|recovery|backup|wieder|code|código|pin|puk|access|alarm|door|entry|garage|gate|lock|safe|tür|tor|key"
-    r"|schlüssel|chave|unlock|unzip|decrypt|entsperr|entschlüssel|déverrouill|déchiffr|desbloque"
+    r"|schlüssel|chave|unlock|unzip|decrypt|entsperr|entschlüssel|déverrouill|déchiffr|desbloque|open|öffnet|s['’]ouvre|se abre"
 )
 # Too short to count inside a longer word, unlike in `Datenbankpasswort` or `apitoken`.
 _SHORT = re.compile(
@@ -204,8 +208,9 @@ def _judged(
         between = text[cue.end : start]
         if _SENTENCE_END.search(between):
             continue
-        if _leads_to(between) and _is_value(cue.kind, value, text[end : end + 12]):
-            return _NAMES[cue.kind]
+        kind = _named_kind(cue, between, before, text)
+        if _leads_to(between) and _is_value(kind, value, text[end : end + 12]):
+            return _NAMES[kind]
         loose = loose or cue.kind
     for cue in behind:
         if (
@@ -229,6 +234,19 @@ def _judged(
     return "opaque key" if is_mixed(value) and _in_sentence(text, start, end) else None
 
 
+def _named_kind(cue: _Cue, between: str, before: Sequence[_Cue], text: str) -> Kind:
+    """What a cue names: the "key" of a network is its password, as is what follows "wifi:"."""
+    if cue.kind == "network":
+        return "network" if _SIGN_BEFORE.search(between) else "login"
+    network = cue.kind == "generic" and any(
+        one.kind == "network"
+        and one.end < cue.start
+        and not _SENTENCE_END.search(text[one.end : cue.start])
+        for one in before
+    )
+    return "password" if network else cue.kind
+
+
 def _leads_to(between: str) -> bool:
     """Whether the words between a cue and a value connect them."""
     words = [word.lower() for word in _WORD.findall(between)]
@@ -247,11 +265,13 @@ def _is_value(kind: Kind, value: str, after: str) -> bool:
     pin = is_pin(value) and not _UNIT.match(after)
     match kind:
         case "pin":
-            return pin or is_spoken_key(value)
+            return pin or is_door_code(value) or is_spoken_key(value)
         case "password":
-            return (pin and len(value) >= 6) or is_spoken_password(value)
-        case "unlock":
-            return is_chosen(value) and is_spoken_password(value)
+            numbered = is_spoken_password(value) or is_numbered_words(value)
+            return (pin and len(value) >= 6) or numbered
+        case "network" | "unlock":
+            chosen = is_chosen(value) and is_spoken_password(value)
+            return chosen or (kind == "network" and is_numbered_words(value))
         case "key":
             return is_spoken_key(value)
         case "codes":
@@ -263,7 +283,7 @@ def _is_value(kind: Kind, value: str, after: str) -> bool:
 
 
 def _is_named_behind(kind: Kind, value: str) -> bool:
-    if kind in ("generic", "login", "unlock", "codes"):
+    if kind in ("generic", "login", "network", "unlock", "codes"):
         return is_opaque(value, 16)
     if kind == "password" and is_spoken_password(value) and is_varied(value):
         return True

@@ -177,10 +177,13 @@ def _plain(message: Message, sentence: str, earlier: tuple[str, ...]) -> Candida
     """A lasting fact that stands in the sentence, without a request to remember it."""
     for clause in plain.clauses(sentence):
         blotted = to_the_point(unquoted(clause))
-        if plain.lasting(blotted) and not doubts.about_sentence(
-            plain.statement(blotted), "plain", earlier
+        piece = plain.standing(blotted)
+        if piece and not (
+            doubts.hedged(blotted)
+            or doubts.about_sentence(plain.statement(piece), "plain", earlier)
         ):
-            return _lasting(message, to_the_point(clause), kind(clause), sentence)
+            body = plain.content(to_the_point(clause))
+            return _lasting(message, body, kind(body), sentence)
     return None
 
 

@@ -18,8 +18,8 @@ _END = re.compile(
 )
 # Openings before the point of a sentence.
 _OPENING = re.compile(
-    r"^(?:(?:(?:(?:as|like) i (?:already )?said(?: before| already)?|ok(?:ay)?|oh|ah|hey|hi|also|and|so|but|btw|by the way|fyi|heads[- ]up|one more thing|übrigens"
-    r"|und|ach|au fait|et|por cierto|y)\b[,:;!–—-]*|(?:thanks|thank you|great|good|cool|well|right|sorry|no|yes"
+    r"^(?:(?:(?:(?:as|like) i (?:already )?said(?: before| already)?|ok(?:ay)?|oh|ah|hey|hi|also|and|so|but|btw|by the way|fyi|heads[- ]up|(?:one|another)(?: more)? thing(?: to remember)?|before (?:we|i) (?:start|begin|go on|forget)|anyway|in general|for the record|just so you know|for the future"
+    r"|(?:house|general|basic) rule(?=:)|quick note|note(?=:)|übrigens|und|ach|zur info|für die zukunft|pour l'avenir|para el futuro|grundsätzlich|nebenbei|au fait|et|pour info|bon|en général|por cierto|oye|en general|y)(?!\w)[,:;!–—-]*|(?:thanks|thank you|great|good|cool|well|right|sorry|no|yes"
     r"|nein|ja|non|oui|sí|perfect)[,:;!–—-]+)\s+)+",
     re.I,
 )

@@ -287,6 +287,7 @@ GERMAN: tuple[Cue, ...] = (
         "feedback",
     ),
     _cue("rule", r"^(?:bitte )?(?:nie wieder|niemals) .+en[.!]?$", "feedback"),
+    _cue("rule", r"^bitte \w+(?: \w+){0,8}? (?:immer|stets|nie|niemals)\b.*", "feedback"),
     _cue(
         "decision",
         r"^(?:gestern |heute )?(?:haben wir|wir haben)(?: uns)? (?!noch|nicht)(?:.+ )?(?:beschlossen|entschieden|geeinigt|vereinbart)\b.*",

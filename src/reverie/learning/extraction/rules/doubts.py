@@ -22,9 +22,12 @@ from reverie.learning.extraction.questions import (
 from reverie.learning.extraction.rules.cues import Manner
 
 _JOKE = re.compile(
-    r"\b(?:lol|lmao|haha\w*|hehe|rofl|jk|j/k|just kidding|only joking|kidding|as a joke|xd|scherz|spaß(?:eshalber)?"
-    r"|je plaisante|es broma|es un chiste)\b|😂|🤣|😜|😛|😉|😝|🙃|[;:]-?[PpD)](?=\s|$)|(?<=\s)/s\b",
+    r"\b(?:jk|j/k|just kidding|only joking|kidding|as a joke|scherz|spaß(?:eshalber)?|je plaisante|es broma|es un chiste)\b|(?<=\s)/s\b",
     re.I,
+)
+# Laughter is about its own sentence, or about the one before it.
+_LAUGHS = re.compile(
+    r"\b(?:lol|lmao|haha\w*|hehe|rofl|xd)\b|😂|🤣|😜|😛|😉|😝|🙃|[;:]-?[PpD)](?=\s|$)", re.I
 )
 _NOT_FOR_MEMORY = re.compile(
     r"\b(?:don't|do not|never|no need to|needn't|don't have to|not worth|shouldn't|please not) "
@@ -37,9 +40,10 @@ _PLAY = re.compile(
     rf"\b(?:{SUPPOSES}|role-?play|act as|for the sake of argument|let us say|say we|thought experiment)\b",
     re.I,
 )
+_REWORDING = re.compile(rf"\b(?:{REWORDS}|summari[sz]e this)\b", re.I)
+# What follows such a task describes the text; before it people speak of themselves.
 _WRITING = re.compile(
-    rf"\b(?:{REWORDS}|write (?:me )?an? (?:\w+ )?(?:story|poem|song|email|mail|tweet|post"
-    r"|haiku|letter|essay|scene|joke)|summari[sz]e this)\b",
+    r"\bwrite (?:me )?an? (?:\w+ )?(?:story|poem|song|email|mail|tweet|post|haiku|letter|essay|scene|joke)\b",
     re.I,
 )
 # A task to build something describes that thing, not the way of working.
@@ -56,7 +60,7 @@ _HEDGE = re.compile(
     re.I,
 )
 _HEARSAY = re.compile(
-    rf"(?<!\byou )(?<!\bi )(?<!\bwe )\b(?:{REPORTS})\b|\b(?:according to|apparently|supposedly|told me|tells me|reads|states"
+    rf"(?<!\byou )(?<!\bi )(?<!\bwe )\b(?:{REPORTS})\b|\b(?:according to|apparently|supposedly|told me|tells me|(?:reads|states)(?=\s*[:,“\"]| that\b| as follows)"
     r"|(?:guide|docs?|readme|tutorial|article|spec|manual|linter|reviewer|bot|copilot|policy|boss|teacher|mother)"
     r" (?:recommend|require|suggest|demand|insist|want|complain|advise|teach|taught)\w*)\b",
     re.I,
@@ -69,7 +73,7 @@ _NOW = re.compile(
     re.I,
 )
 _STANDING_NOW = re.compile(
-    r"\b(?:from now on|from here on(?: out)?|as of (?:today|now)|ab jetzt|von jetzt an|à partir de maintenant|à partir d'aujourd'hui"
+    r"\b(?:from (?:now|today|tomorrow) on|from here on(?: out)?|as of (?:today|now)|(?:it['’]s|is|are) now|only\b.{1,40}\bnow|(?:now|maintenant|ahora)(?=[.!]?$)|ab jetzt|ab heute|von jetzt an|à partir de maintenant|à partir d'aujourd'hui"
     r"|(?:a partir|de) (?:de )?ahora(?: en adelante)?|a partir de hoy)\b",
     re.I,
 )
@@ -102,7 +106,7 @@ _NOT_A_RULE = re.compile(
     r"\b(?:always|never)(?: ever)? (?:with|the|an?|in|on|at|so|too|that|this|these|those|my|your|nice|good|great|fun|as|more|less"
     r"|later|one|there|here|such|just|like|something|someone|enough|mind|been|seen|had|has|have i|was|were|is|are|be|being|got|gets?|heard|thought|knew"
     r"|went|came|did|does|saw|\w+(?<!s)s|\w+(?<!e)ed|return|raise|throw|yield|emit|render|evaluate|resolve|equal|contain"
-    r"|fail|display|fire|trigger|again|ever|expire|happen|blame|trust|say never|gonna|wanted|worry)\b",
+    r"|fail|display|fire|trigger|again|ever(?! \w)|expire|happen|blame|trust|say never|gonna|wanted|worry)\b",
     re.I,
 )
 _IDLE_AGAIN = re.compile(r"\b(?:worry|bother|mind|get|hesitate|panic|think)\b", re.I)
@@ -170,15 +174,27 @@ def about_message(text: str) -> str | None:
         (_JOKE, "a joke"),
         (_NOT_FOR_MEMORY, "not to be remembered"),
         (_PLAY, "a supposition"),
-        (_WRITING, "a text to work on"),
+        (_REWORDING, "a text to work on"),
     ):
         if pattern.search(text):
             return doubt
     return None
 
 
+def hedged(sentence: str) -> bool:
+    """Whether the speaker is not certain."""
+    return _HEDGE.search(sentence) is not None
+
+
 def about_place(said: Sequence[str], place: int) -> str | None:
-    """A doubt about the place of a sentence: inside a long text it may be pasted."""
+    """A doubt about the place of a sentence: laughed at, part of a text to write, inside a long text."""
+    laughs_at_it = place + 1 < len(said) and _LAUGHS.match(said[place + 1])
+    if _LAUGHS.search(said[place]) or laughs_at_it:
+        return "a joke"
+    if any(map(_WRITING.search, said[: place + 1])):
+        return "a text to work on"
+    if any(map(_WRITING.search, said)) and not _FIRST_PERSON.search(said[place]):
+        return "a text to work on"
     if sum(map(len, said)) <= _LONG_TEXT:
         return None
     at_an_end = place < _ENDS or place >= len(said) - _ENDS
@@ -196,11 +212,18 @@ def about_sentence(sentence: str, manner: Manner, earlier: tuple[str, ...]) -> s
     said = without_reasons(sentence)
     if (_HEARSAY.search(said) or reporter(said)) and not _OWN_SAYING.search(sentence):
         return "said by others"
+    if manner == "decision":
+        sentence = _DECIDED_WHEN.sub(" ", sentence)
     if manner in ("rule", "standing", "decision", "plain") and _scoped(sentence):
         return "about this task"
     return _by_manner(sentence, manner, earlier)
 
 
+# "We decided today to …": the decision was made today, and stays.
+_DECIDED_WHEN = re.compile(
+    r"\b(?:just now|today|tonight|heute|aujourd['’]hui|hoy)\b(?=.{0,12}\b(?:to|that|on|against|dass|que|de)\b)",
+    re.I,
+)
 # "Remember them, also next month" refers to something elsewhere.
 _POINTING = re.compile(
     r"(?:please\s+)?remember\s+(?:(?:it|them|these|those|this)(?:\s+(?:rules?|things?|points?|ones?|list))?"

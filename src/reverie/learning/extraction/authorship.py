@@ -1,0 +1,221 @@
+"""Tells whether a paragraph reads as the person's own words, and which doubt there is. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+from reverie.learning.extraction.questions import REPORTS, inquires
+from reverie.learning.extraction.speech_signs import (
+    ADVICE,
+    ANYBODYS,
+    GOES_ON,
+    INTRODUCES,
+    MEANING,
+    ORDER,
+    ORGANISATION,
+    PERSONAL,
+    POINTS,
+    READERS,
+    SOURCE,
+    SPEAKER,
+    TASK,
+    TEXT_WORK,
+    WORK_ON,
+)
+from reverie.learning.extraction.word_lists import ACKNOWLEDGES, ALWAYS, OPENINGS, SMALL
+from reverie.text.words import STOP_WORDS
+
+ASKS = r"remember|note|memory|memori[sz]e|from now on|merk|souviens|retiens|recuerda"
+REPORTING = re.compile(
+    rf"\b(?:{REPORTS}|told|tells|reads?|states?|answered|replied|called it|heißt|steht|écrivait|pone)\b",
+    re.I,
+)
+# "Remember that." and "Don't save this." refer to the sentence before.
+_ABOUT_MEMORY = re.compile(
+    r"(?:remember|memori[sz]e|keep) (?:that|this|it)[.!]*$|(?:don't|do not) (?:save|store|remember|keep|note) (?:this|that|it)\b",
+    re.I,
+)
+# "Reply in German" is a wish for all answers, "reply to this" a task.
+_STYLE = re.compile(
+    r"(?:reply|respond|draft|review|antwort|beantwort|formulier|répon|contesta|reformul)", re.I
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n")
+_BEFORE_COLON = re.compile(r"([^.!?:：\n]{3,120})[:：]\s*\S")
+_OWN_LEAD = re.compile(
+    rf"\b(?:{ASKS})|\b(?:i|we|ich|wir|je|nous|on|yo)\b[^,;]{{0,20}}\b(?:told|said|wrote|sagte|gesagt|dit|dije|dicho)\b",
+    re.I,
+)
+_OPENING_QUESTION = re.compile(r"(?P<question>[^.!?\n]+\?)\s+(?P<rest>\S.*)", re.S)
+_FEWEST_WORDS = 4
+_SPOKEN = ("english", "german", "french", "spanish")
+_ZERO_WIDTH = re.compile("[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")  # fmt: skip
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def leads_on(paragraph: str) -> str:
+    """The doubt that a paragraph casts on all later ones; a mere "thanks, that works" casts none."""
+    if "?" in paragraph or inquires(paragraph):
+        return "it follows a question, and may be what the question is about"
+    if INTRODUCES.search(paragraph) or TEXT_WORK.search(paragraph):
+        return "it follows an introduction, and may be another author's text"
+    if {word.lower() for word in _WORD.findall(paragraph)} <= ACKNOWLEDGES:
+        return ""
+    return "it is not in the first paragraph, and may be another author's text"
+
+
+def doubt_about(paragraph: str) -> str:
+    """A doubt about one paragraph by itself."""
+    if MEANING.search(paragraph):
+        return "it asks what a text means"
+    if _quotes_after_colon(paragraph):
+        return "it follows a colon, and may be another author's text"
+    if _follows_strange_question(paragraph):
+        return "it follows a question, and may be what the question is about"
+    if _follows_text_work(paragraph):
+        return "it follows a request to work on a text, and may be that text"
+    if _addresses_readers(paragraph):
+        return "it speaks to readers, and may be another author's text"
+    return (
+        ""
+        if _plainly_spoken(paragraph)
+        else "it stands beside sentences that may be another author's"
+    )
+
+
+def _follows_strange_question(paragraph: str) -> bool:
+    """ "Can you rename it? From now on …" is the person's; "Tired of slow builds? …" may be pasted."""
+    found = _OPENING_QUESTION.match(paragraph)
+    if found is None or TASK.match(paragraph):
+        return False
+    question = found["question"]
+    about = (MEANING, TEXT_WORK, INTRODUCES, POINTS)
+    theirs = SPEAKER.search(question) and not any(sign.search(question) for sign in about)
+    return not (theirs and (GOES_ON.match(found["rest"]) or SPEAKER.search(found["rest"])))
+
+
+def _follows_text_work(paragraph: str) -> bool:
+    """ "Shorten this to a tweet. Our foundation …": what follows is the text, unless it is a task, too."""
+    said = _parts(paragraph)
+    for place, part in enumerate(said[:-1]):
+        if TEXT_WORK.search(part) and POINTS.search(part) and is_order(part):
+            return not all(
+                is_order(later) or _is_personal_remark(later) for later in said[place + 1 :]
+            )
+    return False
+
+
+def introduces(sentence: str) -> bool:
+    """Whether it only leads to a text, or asks to work on one: "From Slack:", "Shorten this to a tweet."."""
+    if sentence.rstrip().endswith((":", "：")):
+        return True
+    plain = sentence.lstrip("¿¡ ")
+    asks = TEXT_WORK.match(plain) is not None and (POINTS.search(plain) or not _STYLE.match(plain))
+    return bool(asks) and not ALWAYS & {word.lower() for word in _WORD.findall(plain)}
+
+
+def _addresses_readers(paragraph: str) -> bool:
+    """An organisation that says "we" to "you", or a model that advises; no person speaks for themselves."""
+    if ADVICE.search(paragraph):
+        return True
+    both = ORGANISATION.search(paragraph) and READERS.search(paragraph)
+    return bool(both) and not SPEAKER.search(paragraph)
+
+
+def _quotes_after_colon(paragraph: str) -> bool:
+    """Whether it works on or reports the text behind its first colon: "Translate: …", "she wrote: …"."""
+    lead = _BEFORE_COLON.match(paragraph)
+    if lead is None or _OWN_LEAD.search(lead[1]):
+        return False
+    return any(sign.search(lead[1]) for sign in (INTRODUCES, TEXT_WORK, REPORTING, WORK_ON, SOURCE))
+
+
+# "Always use tabs. The linter is strict."
+_SHORT_REASON = re.compile(
+    r"(?:the|our|my|it)(?: \w+)? (?:is|are|isn't|aren't)(?: (?:very|quite|really|too|so))? \w+[.!]?",
+    re.I,
+)
+
+
+def _plainly_spoken(paragraph: str) -> bool:
+    """Whether the sentences read like a person who speaks to an assistant."""
+    said = _parts(paragraph)
+    if any(_is_personal(part) for part in said):
+        return True
+    if len(said) == 2 and ANYBODYS.match(said[0]) and _SHORT_REASON.fullmatch(said[1]):
+        return True
+    return len(said) < 2 or all(ANYBODYS.match(part) or is_order(part) for part in said)
+
+
+def _parts(paragraph: str) -> list[str]:
+    return [part.strip() for part in _SENTENCE_END.split(paragraph) if part.strip()]
+
+
+def is_order(sentence: str) -> bool:
+    if TASK.match(sentence):
+        return True
+    found = ORDER.match(sentence)
+    return found is not None and found["verb"].lower() not in function_words()
+
+
+def _is_personal_remark(sentence: str) -> bool:
+    """Thanks, or a question to the assistant."""
+    return (
+        sentence.endswith("?") or {word.lower() for word in _WORD.findall(sentence)} <= ACKNOWLEDGES
+    )
+
+
+def _is_personal(sentence: str) -> bool:
+    if _ABOUT_MEMORY.match(sentence):
+        return True
+    if {word.lower() for word in _WORD.findall(sentence)} <= ACKNOWLEDGES:
+        return True
+    return PERSONAL.search(sentence) is not None and not ANYBODYS.match(sentence)
+
+
+def moves_on(paragraph: str) -> bool:
+    """Whether it is an independent task or mere thanks, and so not about the paragraph before it."""
+    words = _WORD.findall(paragraph)
+    if {word.lower() for word in words} <= ACKNOWLEDGES:
+        return "?" not in paragraph
+    about = (MEANING, TEXT_WORK, INTRODUCES, POINTS)
+    return (
+        len(words) >= _FEWEST_WORDS
+        and TASK.match(paragraph) is not None
+        and not any(sign.search(paragraph) for sign in about)
+    )
+
+
+def rare_words(text: str) -> set[str]:
+    """Rare words, which recur only where the same thing is meant."""
+    return {word for word in map(str.lower, _WORD.findall(text)) if len(word) > 2} - _usual()
+
+
+@cache
+def function_words() -> frozenset[str]:
+    """Function words, which do not end a sentence."""
+    return frozenset((*SMALL, *(word for name in _SPOKEN for word in STOP_WORDS[name])))
+
+
+@cache
+def _usual() -> frozenset[str]:
+    return function_words() | ALWAYS | OPENINGS | ACKNOWLEDGES
+
+
+def hidden(text: str) -> str:
+    """A doubt about characters that people do not type: invisible ones, mixed scripts in a word."""
+    if _ZERO_WIDTH.search(text):
+        return "it holds invisible characters"
+    if not text.isascii() and any(_mixed(word) for word in _WORD.findall(text)):
+        return "it mixes letters that only look alike"
+    return ""
+
+
+def _mixed(word: str) -> bool:
+    if word.isascii():
+        return False
+    scripts = {unicodedata.name(char, "").partition(" ")[0] for char in word}
+    return "LATIN" in scripts and bool(
+        scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "FULLWIDTH", "MATHEMATICAL"}
+    )
