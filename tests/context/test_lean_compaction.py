@@ -53,6 +53,8 @@ def compacted(messages: list[Message], moment: Moment = NOW) -> Compaction:
         (100_000, NOW, LeanPolicy(budget=0.01), False),
         (100_000, NOW, LeanPolicy(budget=0.05), True),
         (100_000, replace(NOW, lapsed=True), LeanPolicy(budget=0.0), True),
+        (100_000, replace(NOW, spent=0.5), LeanPolicy(share=0.05), False),
+        (100_000, replace(NOW, spent=2.0), LeanPolicy(share=0.05), True),
         (100_000, NOW, LeanPolicy(on=False), False),
         (60_000, replace(NOW, done=20), LeanPolicy(), True),
         (60_000, replace(NOW, done=1), LeanPolicy(), False),
@@ -60,7 +62,8 @@ def compacted(messages: list[Message], moment: Moment = NOW) -> Compaction:
     ],
     ids=[
         *("large", "small", "lapsed", "lapsed and tiny", "no prices"),
-        *("beyond the budget", "within the budget", "lapsed, no budget", "off"),
+        *("beyond the budget", "within the budget", "lapsed, no budget"),
+        *("young and cheap so far", "paid enough so far", "off"),
         *("in the middle", "just begun", "too little for the margin"),
     ],
 )

@@ -50,7 +50,7 @@ from reverie.ports import BlobStore, Scrubber
 
 COMPACT = "compact"
 # A compaction by price that did not pay is worked out again when so many tokens have come.
-_GROWTH = 2_000
+_GROWTH = 300
 
 
 @dataclass(slots=True)
@@ -74,8 +74,11 @@ class Upkeep:
     # Asked before a compaction, with its trigger and instructions; returns the instructions to use.
     before_compaction: Callable[[str, str], Awaitable[str]] | None = None
     _ledger: ToolResultLedger = field(init=False)
-    # The size at which a compaction by price was last worked out and did not pay.
-    _unpaid: dict[Moment, int] = field(default_factory=dict)
+    # The size at which a compaction by price last did not pay, in a warm and in a lapsed cache.
+    _unpaid: dict[bool, int] = field(default_factory=dict)
+    # What the first `_counted` requests have cost.
+    _paid: float = 0.0
+    _counted: int = 0
 
     def __post_init__(self) -> None:
         declared = (name for name, tool in self.toolbox.tools.items() if tool.clearable)
@@ -138,13 +141,13 @@ class Upkeep:
         size = state.tokens - state.head_tokens
         if isinstance(lean.due(size, moment, self.lean), NotDue):
             return
-        if size < self._unpaid.get(moment, -_GROWTH) + _GROWTH:
+        if size < self._unpaid.get(moment.lapsed, -_GROWTH) + _GROWTH:
             return
         situation = self._situation("price", "", Whole(), None)
         reader = FileReader(self._read_file)
         done = await asyncio.to_thread(lean.compact, situation, moment, self.lean, reader)
         if isinstance(done, Failed):
-            self._unpaid[moment] = size
+            self._unpaid[moment.lapsed] = size
             return
         if self.before_compaction is not None:
             await self.before_compaction("automatic", "")
@@ -153,7 +156,18 @@ class Upkeep:
     def _moment(self) -> Moment:
         conditions = self._conditions()
         lapsed = conditions.idle(self._ledger.replied_at) > conditions.life
-        return Moment(conditions.rates, lapsed, self.conversation.state.calls)
+        calls = self.conversation.state.calls
+        return Moment(conditions.rates, lapsed, calls, conditions.spent)
+
+    def _spent(self) -> float | None:
+        """What the conversation has cost so far, in dollars; None while prices are not known."""
+        prices, usages = self.conversation.model.prices, self.conversation.state.usages
+        if prices is None:
+            return None
+        for used in usages[self._counted :]:
+            self._paid += prices.cost(used.usage)
+        self._counted = len(usages)
+        return self._paid
 
     async def compact_because(self, refused: str, tokens: int | None, limit: int | None) -> None:
         """Compact after the provider refused a request as too long: our count or window was wrong."""
@@ -279,6 +293,7 @@ class Upkeep:
             capabilities=model.capabilities,
             prices=model.prices,
             ttl=self.conversation.ttl,
+            spent=self._spent(),
         )
 
     def _unanswered(self) -> list[Message]:

@@ -202,6 +202,17 @@ MEMORY: Final[tuple[Setting, ...]] = (
         project="ask",
     ),
     Setting(
+        "learning.share",
+        "float",
+        0.01,
+        "The largest share of what a conversation has cost that a model may cost that reads it for memories, "
+        "where prices are known. What would cost more waits, over conversations if it must; the rules read "
+        "every turn at once. 1: never wait.",
+        low=0,
+        high=1,
+        project="ask",
+    ),
+    Setting(
         "learning.alarm_after",
         "int",
         5,
