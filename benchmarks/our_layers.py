@@ -28,7 +28,7 @@ from reverie.context.facts.calls import action_of
 from reverie.context.profiles import PROFILES, Profile
 from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.session_notes.update import Notebook, plan
-from reverie.context.tool_results import Budget
+from reverie.context.tool_results import PRINTING, Budget
 from reverie.context.upkeep import Upkeep
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.journal import Journal
@@ -254,7 +254,8 @@ class OurLayers:
 
 def _budget(profile: Profile) -> Budget:
     """The thresholds of the profile for the tools of all the recorded agents."""
-    return Budget(thresholds={name: profile.threshold(name, 50_000) for name in SEEN_ONCE})
+    limits = {name: profile.threshold(name, 50_000) for name in SEEN_ONCE}
+    return Budget(thresholds={**limits, PRINTING: profile.longest_print})
 
 
 class _AtOnce(ThreadPoolExecutor):

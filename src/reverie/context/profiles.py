@@ -47,6 +47,11 @@ class Profile:
             return declared
         return min(declared, self.longest_result)
 
+    @property
+    def longest_print(self) -> int:
+        """The longest output of a command that prints files that is sent whole."""
+        return self.longest_result * 3 // 2
+
 
 # What a layer may cost at once, of all that a session has paid: a session may end right after it.
 _SHARE = 0.05

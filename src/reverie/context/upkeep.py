@@ -23,6 +23,7 @@ from reverie.context.compaction import (
 from reverie.context.compaction.lean import LeanPolicy, Moment
 from reverie.context.compaction.run import FileReader
 from reverie.context.facts import Todo
+from reverie.context.facts.calls import action_of, prints_files
 from reverie.context.microcompaction import (
     Clear,
     EditCache,
@@ -31,7 +32,7 @@ from reverie.context.microcompaction import (
     ToolResultLedger,
 )
 from reverie.context.session_notes.note_taking import NoteTaker
-from reverie.context.tool_results import Budget
+from reverie.context.tool_results import PRINTING, Budget
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import (
     CacheEdited,
@@ -41,7 +42,7 @@ from reverie.conversation.records import (
     Replaced,
     ToolResultsCleared,
 )
-from reverie.core.messages import Message
+from reverie.core.messages import Message, ToolUse
 from reverie.core.request import Head
 from reverie.core.window import Window
 from reverie.errors import ReverieError, WindowFull
@@ -306,8 +307,17 @@ class Upkeep:
         return found[::-1]
 
     def _called(self) -> dict[str, str]:
-        """The tools of the unsent results, by call id: the last reply called them."""
+        """The tools of the unsent results, by call id: the last reply called them.
+
+        A command that prints files has a limit of its own: what it prints is in a file already, and
+        was asked for at this length.
+        """
         for message in reversed(self.conversation.state.messages):
             if message.role == "assistant":
-                return {use.id: use.name for use in message.tool_uses}
+                return {use.id: _tool_of(use) for use in message.tool_uses}
         return {}
+
+
+def _tool_of(use: ToolUse) -> str:
+    action = action_of(use)
+    return PRINTING if action.kind == "run" and prints_files(action.target) else use.name

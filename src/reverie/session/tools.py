@@ -15,7 +15,7 @@ from reverie.context.collapse import expand_tool
 from reverie.context.folding import Folding
 from reverie.context.profiles import PROFILES, Profile
 from reverie.context.snip import snip_tool
-from reverie.context.tool_results import Budget
+from reverie.context.tool_results import PRINTING, Budget
 from reverie.conversation.state import SessionState
 from reverie.events import Announce
 from reverie.recall.service import memory_tool
@@ -104,6 +104,7 @@ def budget_of(app: Workspace, toolbox: Toolbox) -> Budget:
         )
         for name, tool in toolbox.tools.items()
     }
+    limits[PRINTING] = profile.longest_print
     return Budget(preview=cast("Kind", app.settings["tools.preview"]), thresholds=limits)
 
 

@@ -207,8 +207,12 @@ def _files(planned: Plan, policy: LeanPolicy, read_file: ReadFile) -> Iterator[A
     everything = (*planned.compacted, *planned.kept)
     there = restore.whole_files(planned.kept)
     words = tuple(_last_words(everything, _WORDS))
+    asked_for = _last_request(everything)
     likely = {
-        file: file.likelihood(named=any(file.name in text for text in words[:_NAMED_IN]))
+        file: file.likelihood(
+            named=any(file.name in text for text in words[:_NAMED_IN]),
+            asked_for=file.name in asked_for,
+        )
         for file in worked_on(everything)
         if file.path not in there
     }
@@ -221,6 +225,13 @@ def _files(planned: Plan, policy: LeanPolicy, read_file: ReadFile) -> Iterator[A
         room -= text_tokens(shown.text)
         weight -= likely[file]
         yield shown
+
+
+def _last_request(messages: Sequence[Message]) -> frozenset[str]:
+    """The names of files in the person's last request that names any."""
+    texts = (text for message in reversed(messages) for text in user_messages.said(message)[::-1])
+    found = (frozenset(user_messages.named_files(text)) for text in texts)
+    return next(filter(None, found), frozenset())
 
 
 def _last_words(messages: Sequence[Message], most: int) -> Iterator[str]:

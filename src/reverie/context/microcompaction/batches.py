@@ -130,7 +130,8 @@ def batch(
     too_little = NotDue(f"old tool results hold less than {least:,} tokens")
     if ledger.gain < least:
         return too_little
-    candidates = ledger.held[: clearable(ledger, policy.keep, policy.keep_tokens)]
+    old = ledger.held[: clearable(ledger, policy.keep, policy.keep_tokens)]
+    candidates = [held for held in old if not ledger.about_to_be_edited(held)]
     freed = sum(held.gain for held in candidates)
     if freed < least:
         return too_little
