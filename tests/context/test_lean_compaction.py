@@ -175,6 +175,16 @@ class TestExcerpts:
         assert likely == sorted(likely, reverse=True)
         assert old.likelihood(named=True) > old.likelihood(named=False)
 
+    def test_a_file_that_was_asked_about_stays_likely_until_it_is_edited(self) -> None:
+        messages = story(
+            user("Please mend /src/a.py and b.py."), read("/src/a.py"), read("/src/b.py")
+        )
+        messages += [message for i in range(9) for message in ran(f"make {i}")]
+        files = {file.name: file for file in worked_on([*messages, *edit("/src/b.py")])}
+        a, b = files["a.py"], files["b.py"]
+        assert a.likelihood(named=False, asked_for=True) > a.likelihood(named=False)
+        assert b.likelihood(named=False, asked_for=True) == b.likelihood(named=False)
+
     def test_files_that_will_hardly_be_edited_are_left_out(self) -> None:
         messages = long_story()
         policy = replace(POLICY, likely=0.9)
