@@ -65,6 +65,15 @@ MEMORY: Final[tuple[Setting, ...]] = (
         unasked=(False,),
     ),
     Setting(
+        "memory.index_tokens",
+        "int",
+        3_000,
+        "The most tokens that one MEMORY.md may take in the prompt; recall finds what it does not list.",
+        low=100,
+        high=10_000,
+        project="ask",
+    ),
+    Setting(
         "memory.extra_guidelines",
         "str",
         None,
