@@ -5,6 +5,9 @@ The work must be proportional to what is new, so histories of growing length are
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 from report import median, milliseconds, publish
 
 from reverie.conversation.assemble import Assembler
@@ -42,6 +45,28 @@ def _round(i: int) -> list[Message]:
     ]
 
 
+def answered(messages: list[Message]) -> list[Message]:
+    """The same conversation as a journal has it: each reply names the prefix that it answers."""
+    assembler, found = Assembler(CAPABILITIES), list[Message]()
+    for message in messages:
+        if message.role == "assistant":
+            bound = assembler.assemble(HEAD, found).chain.digest
+            found.append(replace(message, bound_to=bound))
+        else:
+            found.append(message)
+    return found
+
+
+def resuming(length: int) -> float:
+    """Processor time, which a busy machine stretches less."""
+    messages, taken = answered(conversation(length)), []
+    for _ in range(5):
+        assembler, begun = Assembler(CAPABILITIES), time.process_time()
+        assembler.resume(HEAD, messages)
+        taken.append((time.process_time() - begun) * 1_000)
+    return median(taken)
+
+
 def measure(length: int) -> list[float | int]:
     messages = conversation(length)
     cold = median(milliseconds(lambda: Assembler(CAPABILITIES).assemble(HEAD, messages), 5))
@@ -63,6 +88,9 @@ def main() -> None:
     columns = ["messages", "tokens", "from nothing ms", "one new ms", "to wire ms", "ratio"]
     publish("assembly", columns, [measure(length) for length in (200, 2_000, 8_000)])
     print("bar: one new message at 2,000 messages / 200k tokens ≤ 5 ms")
+    rows = [[length, resuming(length)] for length in (1_750, 3_500, 7_000)]
+    publish("resume", ["messages", "resume ms of processor time"], rows)
+    print("bar: 7,000 messages ≤ 150 ms")
 
 
 if __name__ == "__main__":

@@ -81,6 +81,7 @@ def measure(length: int) -> list[float | int]:
     talk = Talk(prices=NEVER_PAYS)
     for _ in range(length // 2):
         talk.round()
+        talk.ledger.follow(talk.messages, {}, {})
     cold = median(milliseconds(lambda: Talk(talk.messages, talk.names).both(), 5))
     talk.both()
     tokens = talk.ledger.tokens

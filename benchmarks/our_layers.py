@@ -28,7 +28,7 @@ from reverie.context.facts.calls import action_of
 from reverie.context.profiles import PROFILES, Profile
 from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.session_notes.update import Notebook, plan
-from reverie.context.tool_results import Budget
+from reverie.context.tool_results import PRINTING, Budget
 from reverie.context.upkeep import Upkeep
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.journal import Journal
@@ -40,7 +40,7 @@ from reverie.core.window import Ttl, Window
 from reverie.events import LayerFired, NotesUpdated, TroubleNoted
 from reverie.learning import extraction
 from reverie.learning.extraction.fork import MOST_TURNS
-from reverie.learning.extraction.occasions import occasion, offers
+from reverie.learning.extraction.occasions import Spending, affordable, occasion, offers
 from reverie.learning.extraction.prompts import directive, past_directive, told
 from reverie.models.scripted import ScriptedModel
 from reverie.session.layers import SOON
@@ -70,7 +70,8 @@ SEEN_ONCE = (
 Refine: TypeAlias = Literal["late", "due", "never"]
 
 _ON = {setting.key: bool(setting.default) for setting in SETTINGS}
-PAUSE = float(str(next(s.default for s in SETTINGS if s.key == "learning.pause")))
+_NUMBERS = {s.key: float(str(s.default)) for s in SETTINGS if s.key.startswith("learning.")}
+PAUSE, SHARE = _NUMBERS["learning.pause"], _NUMBERS["learning.share"]
 
 
 def refine_from(choice: Refine, window: Window) -> int:
@@ -98,6 +99,7 @@ class OurLayers:
         self._learns = learns
         self._learnt: str | None = None
         self._gathered: list[tuple[Message, ...]] = []
+        self._spending = Spending()
         self._trajectory = trajectory
         self._refine_from = refine_from(refine, trajectory.window)
         self._forks: list[SideCall] = []
@@ -201,17 +203,35 @@ class OurLayers:
         self._learnt = new[-1].id
         if occasion(new) is not None:
             self._gathered.append(new)
-        if self._gathered and (next_at - at > PAUSE or len(self._gathered) >= MOST_TURNS):
-            self._learn(shown, at + PAUSE if next_at - at > PAUSE else at)
+        paused = next_at - at > PAUSE
+        if self._gathered and (paused or len(self._gathered) >= MOST_TURNS):
+            self._learn_if_affordable(
+                shown, at + PAUSE if paused else at, ending=next_at == math.inf
+            )
 
-    def _learn(self, shown: tuple[Message, ...], at: float) -> None:
-        """What extraction asks a model: a fork, or an agent of its own."""
-        new = tuple(message for turn in self._gathered for message in turn)
-        self._gathered.clear()
-        self.fired["extraction"] += 1
+    def _learn_if_affordable(self, shown: tuple[Message, ...], at: float, *, ending: bool) -> None:
+        """Ask a model if its price is a small share of the session's; else the turns wait.
+
+        Turns that wait when the session ends are read with those of later sessions, so that they
+        cost at most the share that the rule allows. This is booked.
+        """
         prices = self._conversation.model.prices or Prices.of(0, 0)
+        spent = self._spending.follow(self._conversation.state.usages, prices)
+        new = tuple(message for turn in self._gathered for message in turn)
         offer = offers(told(new), self._conversation.state.tokens, prices, prices)
-        apart = offer.apart_is_cheaper
+        if affordable(offer.price, spent, SHARE, ending=ending):
+            self._spending.dollars = 0.0
+            self._gathered.clear()
+            self._learn(shown, new, at, apart=offer.apart_is_cheaper)
+        elif ending:
+            self.fired["left unread"] += 1
+            self._forks.append(SideCall((), 0, purpose="learning", dollars=SHARE * spent))
+
+    def _learn(
+        self, shown: tuple[Message, ...], new: tuple[Message, ...], at: float, *, apart: bool
+    ) -> None:
+        """What extraction asks a model: a fork, or an agent of its own."""
+        self.fired["extraction"] += 1
         make = past_directive if apart else directive
         task = new_message("user", Text(make(new, "memory", "")), origin="reverie")
         messages = (task,) if apart else (*shown, task)
@@ -234,7 +254,8 @@ class OurLayers:
 
 def _budget(profile: Profile) -> Budget:
     """The thresholds of the profile for the tools of all the recorded agents."""
-    return Budget(thresholds={name: profile.threshold(name, 50_000) for name in SEEN_ONCE})
+    limits = {name: profile.threshold(name, 50_000) for name in SEEN_ONCE}
+    return Budget(thresholds={**limits, PRINTING: profile.longest_print})
 
 
 class _AtOnce(ThreadPoolExecutor):

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import pytest
 from tests.context.clearing import AUTOMATIC, EXPLICIT, PRICES, Talk, careful
+from tests.context.saying import did, edit, model, user
 
 from reverie.context import microcompaction
-from reverie.context.microcompaction import Clear, Due
+from reverie.context.microcompaction import Clear, Due, Policy
 from reverie.conversation.assemble import Assembler
 from reverie.core.messages import Message, Text
 from reverie.core.prompt_cache.simulator import Call, Simulator
@@ -84,3 +85,38 @@ def test_a_batch_saves_what_it_says(story: Story) -> None:
     without = billed(talk.messages, story.capabilities, since, NOTHING)
     with_it = billed(talk.messages, story.capabilities, since, change.texts)
     assert without - with_it == pytest.approx(said, rel=0.05)
+
+
+def reading(path: str, size: int = 4_000) -> list[Message]:
+    return list(did("Read", "word" * size, file_path=path))
+
+
+def cleared_files(talk: Talk, policy: Policy) -> list[str]:
+    due = talk.due(policy)
+    assert isinstance(due, Due), due
+    return [held.file for held in due.results]
+
+
+def test_a_file_that_was_asked_about_is_not_cleared_before_it_is_changed() -> None:
+    """Neither is one that the last reply names."""
+    policy = Policy(keep=1, least_context=0, calls=100)
+    asked = [user("Please mend /src/a.py, then go on.")]
+    work = [m for name in ("a", "b", "c", "d") for m in reading(f"/src/{name}.py")]
+    talk = Talk(messages=[*asked, *work, model("Now c.py."), user("Yes.")])
+    files = cleared_files(talk, policy)
+    assert files == ["b.py"]
+    talk.messages += [*edit("/src/a.py"), model("Done."), user("And now?")]
+    assert "a.py" in cleared_files(talk, policy)
+
+
+def test_outlines_are_made_before_a_batch_needs_them() -> None:
+    talk = Talk()
+    for _ in range(12):
+        talk.round(4_000)
+        talk.conditions()
+    due = talk.due(Policy(keep=1, least_context=0))
+    assert isinstance(due, Due)
+    assert {held.id for held in due.results} <= due.outlines.keys()
+    change = microcompaction.plan(due)
+    assert isinstance(change, Clear)
+    assert all(due.outlines[id_] in text for id_, text in change.texts.items())

@@ -53,6 +53,8 @@ def compacted(messages: list[Message], moment: Moment = NOW) -> Compaction:
         (100_000, NOW, LeanPolicy(budget=0.01), False),
         (100_000, NOW, LeanPolicy(budget=0.05), True),
         (100_000, replace(NOW, lapsed=True), LeanPolicy(budget=0.0), True),
+        (100_000, replace(NOW, spent=0.5), LeanPolicy(share=0.05), False),
+        (100_000, replace(NOW, spent=2.0), LeanPolicy(share=0.05), True),
         (100_000, NOW, LeanPolicy(on=False), False),
         (60_000, replace(NOW, done=20), LeanPolicy(), True),
         (60_000, replace(NOW, done=1), LeanPolicy(), False),
@@ -60,7 +62,8 @@ def compacted(messages: list[Message], moment: Moment = NOW) -> Compaction:
     ],
     ids=[
         *("large", "small", "lapsed", "lapsed and tiny", "no prices"),
-        *("beyond the budget", "within the budget", "lapsed, no budget", "off"),
+        *("beyond the budget", "within the budget", "lapsed, no budget"),
+        *("young and cheap so far", "paid enough so far", "off"),
         *("in the middle", "just begun", "too little for the margin"),
     ],
 )
@@ -171,6 +174,16 @@ class TestExcerpts:
         likely = [file.likelihood(named=False) for file in (changed, fresh, old)]
         assert likely == sorted(likely, reverse=True)
         assert old.likelihood(named=True) > old.likelihood(named=False)
+
+    def test_a_file_that_was_asked_about_stays_likely_until_it_is_edited(self) -> None:
+        messages = story(
+            user("Please mend /src/a.py and b.py."), read("/src/a.py"), read("/src/b.py")
+        )
+        messages += [message for i in range(9) for message in ran(f"make {i}")]
+        files = {file.name: file for file in worked_on([*messages, *edit("/src/b.py")])}
+        a, b = files["a.py"], files["b.py"]
+        assert a.likelihood(named=False, asked_for=True) > a.likelihood(named=False)
+        assert b.likelihood(named=False, asked_for=True) == b.likelihood(named=False)
 
     def test_files_that_will_hardly_be_edited_are_left_out(self) -> None:
         messages = long_story()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reverie.context import NotDue, tool_results
+from reverie.context.facts.calls import prints_files
 from reverie.context.tool_results import (
     LEAST_STORED,
     Budget,
@@ -260,3 +261,18 @@ def test_a_message_holds_its_limit_whatever_came(
     if sum(map(len, sent)) > SMALL.per_message:
         # Only a crowd of results that are too small to store.
         assert all(len(one) <= LEAST_STORED for one in sent)
+
+
+@pytest.mark.parametrize(
+    ("command", "prints"),
+    [
+        ("cat src/a.py", True),
+        ("cd /repo && sed -n '1,200p' a.py", True),
+        ("nl -ba a.py | sed -n '1,40p'", True),
+        ("pytest -q | tail -20", False),
+        ("cat a.py && make", False),
+        ("cd /repo", False),
+    ],
+)
+def test_commands_that_only_print_files(command: str, *, prints: bool) -> None:
+    assert prints_files(command) is prints

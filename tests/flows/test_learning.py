@@ -20,13 +20,13 @@ from reverie.events import (
     MemoriesSurfaced,
     TroubleNoted,
 )
-from reverie.learning.extraction.fork import MOST_TURNS
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.session.options import SessionOptions
-from reverie.session.query import Session
 
 ON = "features.extract=true"
+# A model reads at once, whatever it costs.
+AT_ONCE = "learning.share=1"
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ class TestFork:
     ) -> None:
         gate = Gate()
         desk.provider.script("Noted.", Held(Reply((Text("Nothing."),)), gate))
-        async with desk.session(ON) as session:
+        async with desk.session(ON, AT_ONCE) as session:
             _ = [event async for event in session.run("Remember that Anna owns billing.")]
             await asyncio.to_thread(gate.wait_reached)
             await session.background.cancel()
@@ -175,7 +175,7 @@ class TestFork:
             return Held(Reply((Text("Nothing to save."),)), gate) if len(side) == 1 else "Nothing."
 
         desk.provider.respond(respond)
-        async with desk.session(ON, options=SessionOptions(mode="bypass")) as session:
+        async with desk.session(ON, AT_ONCE, options=SessionOptions(mode="bypass")) as session:
             for text in (
                 "This is one thing.",
                 "Here is my second thing.",
@@ -338,57 +338,3 @@ class TestAtTheSameTime:
         assert len(own) == 4
         assert before | own <= after
         assert len(after) == len(before) + 4 + 4
-
-
-class TestGathering:
-    """A model reads several turns at once: after a pause, at the end, or when they are many."""
-
-    LATER = "learning.pause=3600"
-
-    def rule(self, number: int) -> str:
-        return (
-            f"We decided that importer number {number} always runs at night, because of the load."
-        )
-
-    def side_tasks(self, desk: Desk) -> list[RecordedRequest]:
-        return [request for request in desk.provider.requests if is_side_task(request)]
-
-    async def talk(self, session: Session, turns: int) -> None:
-        for number in range(turns):
-            _ = [event async for event in session.run(self.rule(number))]
-
-    async def test_turns_are_read_together_when_the_conversation_ends(self, desk: Desk) -> None:
-        desk.provider.script("Very well.", "Very well.", "Nothing to save.")
-        async with desk.session(ON, self.LATER) as session:
-            await self.talk(session, 2)
-            assert self.side_tasks(desk) == []
-            await session.aclose()
-        [task] = self.side_tasks(desk)
-        assert all(self.rule(number) in json.dumps(task.json["messages"]) for number in range(2))
-
-    async def test_many_turns_are_not_kept_waiting(self, desk: Desk) -> None:
-        desk.provider.script(*["Very well."] * MOST_TURNS, "Nothing to save.")
-        async with desk.session(ON, self.LATER) as session:
-            ended = asyncio.Event()
-
-            def listen(event: Event) -> None:
-                if isinstance(event, ForkEnded):
-                    ended.set()
-
-            with session.announce.subscribed(listen):
-                await self.talk(session, MOST_TURNS)
-                await asyncio.wait_for(ended.wait(), 60)
-        assert len(self.side_tasks(desk)) == 1
-
-    async def test_what_was_gathered_is_still_new_to_a_session_that_goes_on_after_a_crash(
-        self, desk: Desk
-    ) -> None:
-        desk.provider.script("Very well.", "Good morning.", "Nothing to save.")
-        async with desk.session(ON, self.LATER) as session:
-            await self.talk(session, 1)
-            await session.background.cancel()
-        assert self.side_tasks(desk) == []
-        async with desk.session(ON, resume=True) as session:
-            await hear(session, "Hello again!")
-        [task] = self.side_tasks(desk)
-        assert self.rule(0) in json.dumps(task.json["messages"])

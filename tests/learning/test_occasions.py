@@ -4,7 +4,7 @@ import pytest
 from tests.context.saying import user
 
 from reverie.core.usage import Prices
-from reverie.learning.extraction.occasions import occasion, offers
+from reverie.learning.extraction.occasions import SMALL, affordable, occasion, offers
 
 MAIN, SIDE = Prices.of(5, 25), Prices.of(0.1, 0.5)
 
@@ -24,6 +24,31 @@ MAIN, SIDE = Prices.of(5, 25), Prices.of(0.1, 0.5)
 )
 def test_a_model_is_asked_when_something_was_stated(text: str, *, stated: bool) -> None:
     assert (occasion([user(text)]) is not None) is stated
+
+
+def test_a_pasted_plan_is_not_what_the_person_states() -> None:
+    plan = "Implement the following plan:\n\n# Plan\n\n## Context\n\n" + (
+        "- The command should always print the host because the log is read by a script.\n" * 10
+    )
+    assert occasion([user(plan)]) is None
+    assert occasion([user("Never print the host, our customers are secret.")]) is not None
+
+
+@pytest.mark.parametrize(
+    ("price", "spent", "ending", "reads"),
+    [
+        (0.03, 3.1, False, True),
+        (0.03, 2.9, False, False),
+        (0.03, 2.9, True, False),
+        (SMALL, 0.1, True, True),
+        (SMALL, 0.1, False, False),
+    ],
+    ids=["a small share", "waits", "left for the next session", "cheap at the end", "cheap"],
+)
+def test_a_model_reads_for_a_small_share_of_what_was_paid(
+    price: float, spent: float, *, ending: bool, reads: bool
+) -> None:
+    assert affordable(price, spent, 0.01, ending=ending) is reads
 
 
 def test_a_short_conversation_is_forked_and_a_long_one_is_told_apart() -> None:

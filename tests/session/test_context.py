@@ -28,8 +28,10 @@ from reverie.core.messages import (
 )
 from reverie.core.request import Reply, Request, canonical_bytes
 from reverie.errors import InputError
+from reverie.memory.format.index import Index, more_line
 from reverie.models.scripted import ScriptedModel
 from reverie.session.own_loop import check, known_messages, mark
+from reverie.session.system_prompt import within
 
 
 def of(role: str, *blocks: Block) -> Message:
@@ -226,3 +228,13 @@ def test_any_history(deeds: list[tuple[object, ...]]) -> None:
 
     with TemporaryDirectory() as folder:
         asyncio.run(live(Path(folder)))
+
+
+def test_an_index_in_the_prompt_keeps_to_its_tokens_and_counts_the_rest() -> None:
+    lines = tuple(f"- [Memory {i}](memory_{i}.md) — what it says\n" for i in range(50))
+    index = Index((*lines, more_line(7)))
+    assert within(index, 10_000) is index
+    cut = within(index, 100)
+    assert cut.lines[:-1] == lines[: len(cut.lines) - 1]
+    assert len(cut.pointers) + cut.more == 57
+    assert 0 < len(cut.pointers) < 50

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 import fastjsonschema
 
+from reverie.agent.deferred_tools import called
 from reverie.agent.permissions import Call, Consent, HooksSay
 from reverie.agent.tools import FolderCopy, Tool, ToolOutput, Workplace
 from reverie.core.messages import Text, ToolResult, ToolUse
@@ -53,9 +54,12 @@ class Toolbox:
         workplace: Workplace,
         consent: Consent,
         announce: Announce = no_listener,
+        deferred: Iterable[Tool] = (),
     ) -> None:
+        """`deferred` tools are not in the head: they are found and called through other tools."""
         self.workplace = workplace
-        self._tools = {tool.name: tool for tool in tools}
+        self._deferred = {tool.name: tool for tool in deferred}
+        self._tools = {tool.name: tool for tool in tools} | self._deferred
         self._consent = consent
         self._announce = announce
         self.hooks: ToolHooks | None = None
@@ -65,7 +69,7 @@ class Toolbox:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(tool.spec for tool in self._tools.values())
+        return tuple(t.spec for name, t in self._tools.items() if name not in self._deferred)
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -86,7 +90,7 @@ class Toolbox:
         workplace.workshop = workshop
         for path in shown:
             workplace.knows(path)
-        made = Toolbox(self._tools.values(), workplace, consent)
+        made = Toolbox(self._tools.values(), workplace, consent, deferred=self._deferred.values())
         made.hooks = hooks
         return made
 
@@ -148,9 +152,10 @@ class Toolbox:
         return ToolOutput.of(output) if isinstance(output, str) else output
 
     def _check(self, use: ToolUse) -> _Checked:
+        use = called(use, self._deferred)
         tool = self._tools.get(use.name)
         if tool is None:
-            names = ", ".join(self._tools)
+            names = ", ".join(name for name in self._tools if name not in self._deferred)
             return ToolOutput.error(f"There is no tool {use.name!r}. The tools are: {names}")
         try:
             arguments = json.loads(use.arguments or "{}")

@@ -11,7 +11,8 @@ how soon old tool traffic leaves, and in how much of the files in work stays in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
 
 from reverie.context.compaction.lean import LeanPolicy
@@ -31,6 +32,11 @@ class Profile:
     clearing: Policy = field(default_factory=Policy)
     longest_result: int = 8_000
 
+    def without_share(self) -> Profile:
+        """The same profile, but a layer may cost at once more than a share of what was paid."""
+        lean = replace(self.lean, share=math.inf)
+        return replace(self, lean=lean, clearing=replace(self.clearing, share=math.inf))
+
     def threshold(self, tool: str, declared: int | None) -> int | None:
         """The longest result of a tool that is sent whole.
 
@@ -41,19 +47,27 @@ class Profile:
             return declared
         return min(declared, self.longest_result)
 
+    @property
+    def longest_print(self) -> int:
+        """The longest output of a command that prints files that is sent whole."""
+        return self.longest_result * 3 // 2
+
+
+# What a layer may cost at once, of all that a session has paid: a session may end right after it.
+_SHARE = 0.05
 
 _THRIFTY = Profile(
-    LeanPolicy(tail=2_000, rounds=1, room=8_000),
-    Policy(keep=8, margin=2.0),
+    LeanPolicy(tail=2_000, rounds=1, room=8_000, share=_SHARE),
+    Policy(keep=8, margin=2.0, share=_SHARE),
     longest_result=6_000,
 )
 _BALANCED = Profile(
-    LeanPolicy(tail=3_000, rounds=2),
-    Policy(keep=8, margin=2.0),
+    LeanPolicy(tail=3_000, rounds=2, share=_SHARE),
+    Policy(keep=8, margin=2.0, share=_SHARE),
 )
 _FAITHFUL = Profile(
-    LeanPolicy(tail=12_000, rounds=8, room=30_000, likely=0.1, calls=14),
-    Policy(keep=16, margin=4.0),
+    LeanPolicy(tail=12_000, rounds=8, room=30_000, likely=0.1, calls=14, share=_SHARE),
+    Policy(keep=16, margin=4.0, share=_SHARE),
     longest_result=16_000,
 )
 

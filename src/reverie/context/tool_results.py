@@ -49,6 +49,9 @@ NAME = "tool results"
 # The results of these tools are in a file already; storing them would send the agent in circles.
 NEVER_STORED = frozenset({"Read"})
 
+# The name under which the results of commands that print files are measured.
+PRINTING = "printing files"
+
 # A replacement with its preview has about this many characters; storing little more gains nothing.
 STAND_IN = 3_000
 LEAST_STORED = 4_000

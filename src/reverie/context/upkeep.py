@@ -23,6 +23,7 @@ from reverie.context.compaction import (
 from reverie.context.compaction.lean import LeanPolicy, Moment
 from reverie.context.compaction.run import FileReader
 from reverie.context.facts import Todo
+from reverie.context.facts.calls import action_of, prints_files
 from reverie.context.microcompaction import (
     Clear,
     EditCache,
@@ -31,7 +32,7 @@ from reverie.context.microcompaction import (
     ToolResultLedger,
 )
 from reverie.context.session_notes.note_taking import NoteTaker
-from reverie.context.tool_results import Budget
+from reverie.context.tool_results import PRINTING, Budget
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import (
     CacheEdited,
@@ -41,7 +42,7 @@ from reverie.conversation.records import (
     Replaced,
     ToolResultsCleared,
 )
-from reverie.core.messages import Message
+from reverie.core.messages import Message, ToolUse
 from reverie.core.request import Head
 from reverie.core.window import Window
 from reverie.errors import ReverieError, WindowFull
@@ -77,6 +78,9 @@ class Upkeep:
     _ledger: ToolResultLedger = field(init=False)
     # What the last compaction that did not pay would have left, in tokens.
     _unpaid: int | None = None
+    # What the first `_counted` requests have cost.
+    _paid: float = 0.0
+    _counted: int = 0
 
     def __post_init__(self) -> None:
         declared = (name for name, tool in self.toolbox.tools.items() if tool.clearable)
@@ -156,7 +160,18 @@ class Upkeep:
     def _moment(self) -> Moment:
         conditions = self._conditions()
         lapsed = conditions.idle(self._ledger.replied_at) > conditions.life
-        return Moment(conditions.rates, lapsed, self.conversation.state.calls)
+        calls = self.conversation.state.calls
+        return Moment(conditions.rates, lapsed, calls, conditions.spent)
+
+    def _spent(self) -> float | None:
+        """What the conversation has cost so far, in dollars; None while prices are not known."""
+        prices, usages = self.conversation.model.prices, self.conversation.state.usages
+        if prices is None:
+            return None
+        for used in usages[self._counted :]:
+            self._paid += prices.cost(used.usage)
+        self._counted = len(usages)
+        return self._paid
 
     async def compact_because(self, refused: str, tokens: int | None, limit: int | None) -> None:
         """Compact after the provider refused a request as too long: our count or window was wrong."""
@@ -282,6 +297,7 @@ class Upkeep:
             capabilities=model.capabilities,
             prices=model.prices,
             ttl=self.conversation.ttl,
+            spent=self._spent(),
         )
 
     def _unanswered(self) -> list[Message]:
@@ -294,8 +310,17 @@ class Upkeep:
         return found[::-1]
 
     def _called(self) -> dict[str, str]:
-        """The tools of the unsent results, by call id: the last reply called them."""
+        """The tools of the unsent results, by call id: the last reply called them.
+
+        A command that prints files has a limit of its own: what it prints is in a file already, and
+        was asked for at this length.
+        """
         for message in reversed(self.conversation.state.messages):
             if message.role == "assistant":
-                return {use.id: use.name for use in message.tool_uses}
+                return {use.id: _tool_of(use) for use in message.tool_uses}
         return {}
+
+
+def _tool_of(use: ToolUse) -> str:
+    action = action_of(use)
+    return PRINTING if action.kind == "run" and prints_files(action.target) else use.name

@@ -113,3 +113,12 @@ def _own_words(message: Message) -> str:
             case Image() | Document():
                 parts.append(f"[{block.kind}]")
     return "\n".join(parts)
+
+
+# The last part of a path, with an ending.
+_FILE = re.compile(r"[\w.-]*\w\.[A-Za-z]\w{0,9}\b")
+
+
+def named_files(text: str) -> list[str]:
+    """The names of files in a text, without their folders."""
+    return _FILE.findall(text)

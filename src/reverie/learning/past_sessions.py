@@ -28,6 +28,7 @@ from reverie.learning.extraction.prompts import batches, past_directive
 from reverie.learning.runs import note_run
 from reverie.learning.service import Learnt, open_store, run_of, spoken
 from reverie.learning.side_models import ModelChoice, choose_model, fresh_agents
+from reverie.learning.unread import UnreadTurns
 from reverie.recall.past_sessions import conversations
 
 if TYPE_CHECKING:
@@ -278,6 +279,8 @@ class _Reader:
         if cursor.by == "rules" and before is not None and before.by == "model":
             return
         known[name] = cursor
+        if cursor.by == "model":
+            UnreadTurns.of(self.app).drop([name])
         data = {key: {"up_to": one.up_to, "by": one.by} for key, one in known.items()}
         write_json(self.app.memory_location.state / _CURSORS, data)
 

@@ -33,6 +33,7 @@ from reverie.learning.past_sessions import PastIndexing
 from reverie.learning.runs import note_run
 from reverie.learning.service import ExtractionStore, run_of
 from reverie.learning.side_models import agents_on
+from reverie.learning.unread import UnreadTurns
 from reverie.models.selection import OFFLINE
 from reverie.recall.holdout import withheld
 from reverie.recall.mentions import NewMentions
@@ -122,6 +123,9 @@ class Layers:
 
     def upkeep(self, notes: NoteTaker, forks: Forks | None, head: Callable[[], Head]) -> Upkeep:
         session, profile = self.session, profile_of(self.app)
+        if self.options.external_loop is not None:
+            # The loop's own budget decides what may be paid at once.
+            profile = profile.without_share()
         return Upkeep(
             self.core.conversation,
             self.core.toolbox,
@@ -182,6 +186,8 @@ class Layers:
             forks,
             every=int(self.app.settings.number("learning.every")),
             pause=self.app.settings.number("learning.pause"),
+            share=self.app.settings.number("learning.share"),
+            unread=UnreadTurns.of(self.app) if self.options.subagent is None else None,
             note=note,
         )
         if forks is not None:

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import DateChanged
 from reverie.core.messages import Attachment, Text
+from reverie.core.tokens import text_tokens
 from reverie.memory.changes.daily_log import date_message
 from reverie.memory.format import instructions
+from reverie.memory.format.index import Index, more_line, pointer_of
 from reverie.memory.format.prompt import PromptMemory, memory_prompt
 from reverie.memory.instruction_files import Places, read_instruction_files
 from reverie.ports import Clock
@@ -145,10 +147,12 @@ def _places(app: Workspace) -> Places:
 
 
 def _memory_section(app: Workspace, memory: OpenMemory) -> str:
-    on, listed = app.switches.on, app.settings.flag("memory.index_in_prompt")
-    others = {part.scope: _prompt_memory(part, listed=listed) for part in memory.others}
+    on = app.switches.on
+    listed = app.settings.flag("memory.index_in_prompt")
+    most = int(app.settings.number("memory.index_tokens")) if listed else 0
+    others = {part.scope: _prompt_memory(part, most) for part in memory.others}
     return memory_prompt(
-        _prompt_memory(memory, listed=listed),
+        _prompt_memory(memory, most),
         others.get("team"),
         others.get("person"),
         daily_log=on("daily_log"),
@@ -157,8 +161,21 @@ def _memory_section(app: Workspace, memory: OpenMemory) -> str:
     )
 
 
-def _prompt_memory(memory: OpenMemory, *, listed: bool) -> PromptMemory:
-    return PromptMemory(str(memory.place.directory), memory.store.index() if listed else None)
+def _prompt_memory(memory: OpenMemory, most: int) -> PromptMemory:
+    """The directory, and its index in at most so many tokens; without any, no index is shown."""
+    place = str(memory.place.directory)
+    return PromptMemory(place, within(memory.store.index(), most) if most else None)
+
+
+def within(index: Index, tokens: int) -> Index:
+    """The first lines of an index that fit, and how many memories are not among them."""
+    room = tokens
+    for at, line in enumerate(index.lines):
+        room -= text_tokens(line)
+        if room < 0:
+            left = sum(pointer_of(rest) is not None for rest in index.lines[at:]) + index.more
+            return Index((*index.lines[:at], more_line(left)))
+    return index
 
 
 DATE = "date"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from reverie.agent.deferred_tools import beyond, searching
 from reverie.agent.kit import standard_kit
 from reverie.agent.kit.web_fetch import web_fetch_tool
 from reverie.agent.permissions import Consent, Permission, also_within, by_mode
@@ -15,7 +16,7 @@ from reverie.context.collapse import expand_tool
 from reverie.context.folding import Folding
 from reverie.context.profiles import PROFILES, Profile
 from reverie.context.snip import snip_tool
-from reverie.context.tool_results import Budget
+from reverie.context.tool_results import PRINTING, Budget
 from reverie.conversation.state import SessionState
 from reverie.events import Announce
 from reverie.recall.service import memory_tool
@@ -54,8 +55,12 @@ class Tools:
         )
         consent = Consent(self._permission(workplace), self.options.ask)
         ours = () if self.options.external_loop else (*standard_kit(), *self._more())
-        tools = (tool for tool in (*ours, *self.options.tools) if self._may_have(tool))
-        return Toolbox(tools, workplace, consent, announce)
+        own = [tool for tool in ours if self._may_have(tool)]
+        added = [tool for tool in self.options.tools if self._may_have(tool)]
+        room = int(self.app.settings.number("tools.head_tokens"))
+        deferred = () if self.options.external_loop else beyond(added, room)
+        shown = (*own, *(searching(deferred) if deferred else added))
+        return Toolbox(shown, workplace, consent, announce, deferred)
 
     def _more(self) -> Iterator[Tool]:
         if self.place is not None:
@@ -104,6 +109,7 @@ def budget_of(app: Workspace, toolbox: Toolbox) -> Budget:
         )
         for name, tool in toolbox.tools.items()
     }
+    limits[PRINTING] = profile.longest_print
     return Budget(preview=cast("Kind", app.settings["tools.preview"]), thresholds=limits)
 
 

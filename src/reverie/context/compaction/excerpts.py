@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TypeAlias
 
@@ -30,25 +30,32 @@ _IS_CODE = re.compile(r"_[a-zA-Z]|[a-z][A-Z]|[A-Za-z]\d|[A-Z]{2,}[a-z]")
 
 @dataclass(frozen=True, slots=True)
 class WorkedOn:
-    """A file, whether it was changed, how long ago it was last touched, and where, newest first."""
+    """A file, whether it was changed, how long ago it was last touched, and where, newest first.
+
+    `changed` is also true for files that an earlier compaction showed, `edited` only for those that a
+    call here changed.
+    """
 
     path: str
     changed: bool
     calls_ago: int
     places: tuple[Place, ...]
+    edited: bool = False
 
     @property
     def name(self) -> str:
         return self.path.rpartition("/")[2]
 
-    def likelihood(self, *, named: bool) -> float:
+    def likelihood(self, *, named: bool, asked_for: bool = False) -> float:
         """How likely it is edited within the next fifteen calls, roughly as it was in real sessions.
 
         Every second file that was just changed is changed again, and every fourth that was just
-        read; after ten calls it is one in five and one in fifteen. Being named makes it likelier.
+        read; after ten calls it is one in five and one in fifteen. Being named makes it likelier. A
+        file that the person's request names stays likely until it is changed.
         """
         first, half_after = (0.5, 8) if self.changed else (0.3, 3)
-        return first / (1 + self.calls_ago / half_after) * (1.5 if named else 1.0)
+        found = first / (1 + self.calls_ago / half_after) * (1.5 if named else 1.0)
+        return max(found, 0.3) if asked_for and not self.edited else found
 
 
 def worked_on(messages: Iterable[Message]) -> list[WorkedOn]:
@@ -57,10 +64,15 @@ def worked_on(messages: Iterable[Message]) -> list[WorkedOn]:
     calls = 0
     response: str | None = None
     for message in reversed(tuple(messages)):
+        edited = {path for use in message.tool_uses if (path := _edited(use))}
         for path, changed, places in _touched(message):
             known = found.get(path) or WorkedOn(path, changed=False, calls_ago=calls, places=())
-            all_places = (*known.places, *places)
-            found[path] = WorkedOn(path, known.changed or changed, known.calls_ago, all_places)
+            found[path] = replace(
+                known,
+                changed=known.changed or changed,
+                places=(*known.places, *places),
+                edited=known.edited or path in edited,
+            )
         # One response may be several messages.
         calls += message.role == "assistant" and (not response or message.response != response)
         response = message.response or response
@@ -76,6 +88,11 @@ def _touched(message: Message) -> Iterator[tuple[str, bool, list[Place]]]:
         if isinstance(block, Attachment) and block.label == LABEL and LEAD in block.text:
             path, _, shown = block.text.partition(LEAD)
             yield path, True, [int(number) for number in _RUN.findall(shown)]
+
+
+def _edited(use: ToolUse) -> str:
+    action = action_of(use)
+    return action.target if action.kind in ("edit", "write") else ""
 
 
 def spoken_names(texts: Iterable[str]) -> tuple[str, ...]:

@@ -52,7 +52,9 @@ class LeanPolicy:
     take. Up to `files` files whose next edit is at least `likely` share `room`. It is worth it when
     `calls` requests save `margin` times what it costs, `rereads` tokens that are read again
     included. After a lapse of the cache it costs nothing but those. A conversation under `least`
-    tokens is left alone. `budget` is what a compaction may cost at once, in dollars.
+    tokens is left alone. `budget` is what a compaction may cost at once, in dollars, and `share` what
+    it may cost of all that the session has paid so far: a session that ends right after it has lost
+    no more than that.
     """
 
     on: bool = True
@@ -67,18 +69,24 @@ class LeanPolicy:
     rereads: int = 15_000
     least: int = 25_000
     budget: float = math.inf
+    share: float = math.inf
+
+    def allowed(self, spent: float | None) -> float:
+        """The dollars that a compaction may cost at once, in a session that has paid `spent`."""
+        return self.budget if spent is None else min(self.budget, self.share * spent)
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
     """What is known before a request: its prices, and whether the cache lapsed.
 
-    `done` requests were made so far; None where they are not counted.
+    `done` requests were made so far, for `spent` dollars; None where they are not counted.
     """
 
     rates: Prices | None
     lapsed: bool = False
     done: int | None = None
+    spent: float | None = None
 
 
 def worth_it(before: int, after: int, moment: Moment, policy: LeanPolicy) -> Due | NotDue:
@@ -94,8 +102,8 @@ def worth_it(before: int, after: int, moment: Moment, policy: LeanPolicy) -> Due
         saved, cost = freed * (write + calls * read), again
     else:
         at_once = after * (write - read)
-        if at_once > policy.budget * PER_MILLION:
-            return NotDue(f"compacting may cost at most ${policy.budget:.3f} now")
+        if at_once > (most := policy.allowed(moment.spent)) * PER_MILLION:
+            return NotDue(f"compacting may cost at most ${most:.3f} now")
         saved, cost = freed * calls * read, at_once + again
     if saved <= policy.margin * cost:
         return NotDue(f"keeping {freed:,} old tokens costs less than compacting")
@@ -199,8 +207,12 @@ def _files(planned: Plan, policy: LeanPolicy, read_file: ReadFile) -> Iterator[A
     everything = (*planned.compacted, *planned.kept)
     there = restore.whole_files(planned.kept)
     words = tuple(_last_words(everything, _WORDS))
+    asked_for = _last_request(everything)
     likely = {
-        file: file.likelihood(named=any(file.name in text for text in words[:_NAMED_IN]))
+        file: file.likelihood(
+            named=any(file.name in text for text in words[:_NAMED_IN]),
+            asked_for=file.name in asked_for,
+        )
         for file in worked_on(everything)
         if file.path not in there
     }
@@ -213,6 +225,13 @@ def _files(planned: Plan, policy: LeanPolicy, read_file: ReadFile) -> Iterator[A
         room -= text_tokens(shown.text)
         weight -= likely[file]
         yield shown
+
+
+def _last_request(messages: Sequence[Message]) -> frozenset[str]:
+    """The names of files in the person's last request that names any."""
+    texts = (text for message in reversed(messages) for text in user_messages.said(message)[::-1])
+    found = (frozenset(user_messages.named_files(text)) for text in texts)
+    return next(filter(None, found), frozenset())
 
 
 def _last_words(messages: Sequence[Message], most: int) -> Iterator[str]:

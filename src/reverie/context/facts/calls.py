@@ -73,6 +73,8 @@ _LOOKS = frozenset(
     ["ls", "cat", "grep", "rg", "sed", "awk", "find", "wc", "head", "tail", "echo", "stat", "jq"]
 )
 
+_PRINTS = frozenset({"cat", "nl", "head", "tail", "sed"})
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -137,6 +139,12 @@ def command_parts(line: str) -> frozenset[str]:
 def only_looks(line: str) -> bool:
     """Whether a line only inspects things, so that it is no step worth repeating."""
     return all(_looks(part) for part in _parts(line))
+
+
+def prints_files(line: str) -> bool:
+    """Whether a line only prints files: its output can be had again, and was asked for as it is."""
+    parts = _parts(line)
+    return bool(parts) and all(part.split()[0] in _PRINTS for part in parts)
 
 
 def _parts(line: str) -> list[str]:

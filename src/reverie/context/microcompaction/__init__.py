@@ -12,8 +12,9 @@ Only results of tools that can be run again are cleared, and never one the model
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, TypeAlias, assert_never
 
 from reverie.context import NotDue
@@ -60,6 +61,8 @@ class Due:
     why: str
     after_message: str
     rewritten: int = 0
+    # Lines that tell what was cleared, as far as they are known, by id.
+    outlines: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ def due(
     found = batch(ledger, conditions, policy)
     if isinstance(found, NotDue):
         return found
-    return Due("batch", found.results, found.why, ledger.last, found.rewritten)
+    return Due("batch", found.results, found.why, ledger.last, found.rewritten, ledger.outlines)
 
 
 def plan(due: Due) -> Clear | EditCache | NotDue:
@@ -113,7 +116,7 @@ def plan(due: Due) -> Clear | EditCache | NotDue:
         case "time":
             return _cleared(due, _plain_marker, at_most=1.0)
         case "batch":
-            return _cleared(due, _telling_marker, at_most=0.5)
+            return _cleared(due, partial(_telling_marker, due.outlines), at_most=0.5)
         case _:
             assert_never(due.way)
 
@@ -169,7 +172,8 @@ def _plain_marker(held: Held) -> str:
     return f"{CLEARED[:-1]}; it is saved in {held.path}]" if held.path else CLEARED
 
 
-def _telling_marker(held: Held) -> str:
+def _telling_marker(outlines: Mapping[str, str], held: Held) -> str:
     """A marker with what the model may still need: length, key line and path of the result."""
     where = f"; saved in {held.path}" if held.path else ""
-    return f"[Old tool result cleared: {outline_line(held.result.text)}{where}]"
+    line = outlines.get(held.id) or outline_line(held.result.text)
+    return f"[Old tool result cleared: {line}{where}]"

@@ -17,7 +17,7 @@ class RequestConditions:
     """What is known right before a request.
 
     `context` is the best known size of the whole prompt. `main` is false for forks, which must not
-    change the prefix they share.
+    change the prefix they share. `spent` is what the session has cost so far, in dollars, if known.
     """
 
     now: float
@@ -27,6 +27,7 @@ class RequestConditions:
     prices: Prices | None = None
     ttl: Ttl = "5m"
     main: bool = True
+    spent: float | None = None
 
     @property
     def pressed(self) -> bool:
@@ -64,7 +65,8 @@ class Policy:
                never the newest `keep` nor the newest `keep_tokens`
 
     A context under `least_context` is left alone by the last two. `calls` is how far ahead a batch
-    looks (see batches.py). `budget` is what a batch may cost at once, in dollars.
+    looks (see batches.py). `budget` is what a batch may cost at once, in dollars, and `share` what it
+    may cost of all that the session has paid so far.
     """
 
     time: bool = False
@@ -79,6 +81,11 @@ class Policy:
     margin: float = 1.0
     calls: int = 10
     budget: float = math.inf
+    share: float = math.inf
+
+    def allowed(self, spent: float | None) -> float:
+        """The dollars that a batch may cost at once, in a session that has paid `spent`."""
+        return self.budget if spent is None else min(self.budget, self.share * spent)
 
     def fitting(self, window: Window) -> Policy:
         """The same policy with its sizes scaled down to a smaller window."""
@@ -123,7 +130,8 @@ def batch(
     too_little = NotDue(f"old tool results hold less than {least:,} tokens")
     if ledger.gain < least:
         return too_little
-    candidates = ledger.held[: clearable(ledger, policy.keep, policy.keep_tokens)]
+    old = ledger.held[: clearable(ledger, policy.keep, policy.keep_tokens)]
+    candidates = [held for held in old if not ledger.about_to_be_edited(held)]
     freed = sum(held.gain for held in candidates)
     if freed < least:
         return too_little
@@ -186,8 +194,9 @@ def _paying(
             best, most, rewritten, cleared = i, net, behind, freed
     if best < 0:
         return NotDue("clearing old tool results would cost more than it saves")
-    if rewritten * value.rewritten > policy.budget * PER_MILLION:
-        return NotDue(f"clearing may cost at most ${policy.budget:.3f} now")
+    allowed = policy.allowed(conditions.spent)
+    if rewritten * value.rewritten > allowed * PER_MILLION:
+        return NotDue(f"clearing may cost at most ${allowed:.3f} now")
     why = (
         f"keeping {cleared:,} tokens of old tool results would cost "
         f"${cleared * saves / PER_MILLION:.3f}, clearing them "

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from reverie.context.facts.calls import action_of
+from reverie.context.previews import outline_line
 from reverie.context.tool_results import path_of
-from reverie.core.messages import Message, Text, ToolResult, shared_length
+from reverie.context.user_messages import named_files, said
+from reverie.core.messages import Message, Text, ToolResult, ToolUse, shared_length
 from reverie.core.request import ClearThinking, ClearToolUses, ContextEdit
 from reverie.core.tokens import block_tokens, text_tokens
 from reverie.core.window import Capabilities, Window
@@ -37,6 +40,8 @@ def compactable(tool: str, declared: frozenset[str] = frozenset()) -> bool:
     return not tool.startswith(_FOREIGN) and (tool in COMPACTABLE or tool in declared)
 
 
+# Results that get their outline with one request.
+_OUTLINES = 2
 # About the size of the marker that replaces a result.
 MARKER_TOKENS = 60
 
@@ -57,6 +62,8 @@ class Held:
     mark: int
     at: float
     path: str = ""
+    # The name of the file that it shows.
+    file: str = ""
 
     @property
     def id(self) -> str:
@@ -69,14 +76,22 @@ class ToolResultLedger:
     def __init__(self, declared: frozenset[str] = frozenset()) -> None:
         """`declared` names tools that declare their results as clearable."""
         self._declared = declared
+        # Lines that tell what results hold, by id. A few are made with each request, so that a batch
+        # finds them made.
+        self.outlines: dict[str, str] = {}
         self._forget()
 
     def _forget(self) -> None:
         self._messages: tuple[Message, ...] = ()
-        self._names: dict[str, str] = {}
+        self._uses: dict[str, ToolUse] = {}
+        # Files in the person's last request that names any, as far as they are not changed yet.
+        self._to_edit: set[str] = set()
+        # Files that the last reply names.
+        self._spoken_of: frozenset[str] = frozenset()
         self._cleared = 0
         self._response: str | None = None
         self.held: list[Held] = []
+        self._outlined = 0
         self.gain = 0
         self.tokens = 0
         self.start = 0
@@ -107,12 +122,25 @@ class ToolResultLedger:
             self._add(message, replaced, cleared)
         self._messages = tuple(messages)
         self._cleared = len(cleared)
+        self._outline_some()
+
+    def _outline_some(self) -> None:
+        for held in self.held[self._outlined : self._outlined + _OUTLINES]:
+            if held.gain and held.id not in self.outlines:
+                self.outlines[held.id] = outline_line(held.result.text)
+            self._outlined += 1
+
+    def about_to_be_edited(self, held: Held) -> bool:
+        """Whether it shows a file that was just spoken of, or one to change that is not changed yet."""
+        return held.file in self._to_edit or held.file in self._spoken_of
 
     def _add(
         self, message: Message, replaced: Mapping[str, str], cleared: Mapping[str, str]
     ) -> None:
         if message.role == "assistant":
             self._replied(message)
+        for text in said(message):
+            self._to_edit = set(named_files(text)) or self._to_edit
         for block in message.blocks:
             if isinstance(block, ToolResult):
                 self._add_result(block, message.at, replaced, cleared)
@@ -125,9 +153,15 @@ class ToolResultLedger:
         piece = self._response is not None and message.response == self._response
         if not piece:
             self.seen = self.tokens
+            self._spoken_of = frozenset()
+        self._spoken_of |= frozenset(named_files(message.text))
         self._response = message.response
         self.replied_at = message.at
-        self._names |= {use.id: use.name for use in message.tool_uses}
+        for use in message.tool_uses:
+            self._uses[use.id] = use
+            action = action_of(use)
+            if action.kind in ("edit", "write"):
+                self._to_edit.discard(_file_name(action.target))
 
     def _add_result(
         self, result: ToolResult, at: float, replaced: Mapping[str, str], cleared: Mapping[str, str]
@@ -136,13 +170,18 @@ class ToolResultLedger:
         others = sum(block_tokens(part) for part in result.content if not isinstance(part, Text))
         sent = cleared.get(id_) or replaced.get(id_)
         text = text_tokens(result.text if sent is None else sent)
-        name = self._names.get(id_, "")
-        if text and id_ not in cleared and compactable(name, self._declared):
-            path = path_of(replaced.get(id_, ""))
+        use = self._uses.get(id_)
+        if text and use and id_ not in cleared and compactable(use.name, self._declared):
+            path, action = path_of(replaced.get(id_, "")), action_of(use)
+            file = _file_name(action.target) if action.kind == "read" else ""
             gain = max(0, text - MARKER_TOKENS)
-            self.held.append(Held(result, text, gain, self.tokens, self.seen, at, path))
+            self.held.append(Held(result, text, gain, self.tokens, self.seen, at, path, file))
             self.gain += gain
         self.tokens += others + text
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 TRIGGER = 180_000

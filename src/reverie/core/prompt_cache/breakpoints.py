@@ -29,10 +29,10 @@ from reverie.core.window import CacheRules, Ttl
 TtlChoice: TypeAlias = Literal["5m", "1h", "auto"]
 
 # An hour costs 0.75 of the input price more to write; a lapse costs 1.15 (a write instead of a
-# read) of the whole prefix. About one human pause in ten falls between five minutes and an hour.
+# read) of the whole prefix. About one request in twenty is followed by a pause of five minutes to an hour.
 _HOUR_EXTRA = 0.75
 _LAPSE = 1.15
-_PAUSE = 0.1
+_PAUSE = 0.05
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from pathlib import Path
-from typing import Protocol
 
 from reverie.agent.background import Background
 from reverie.agent.fork import SideAgents, Task
@@ -22,13 +19,14 @@ from reverie.core.usage import EXTRACT, Prices
 from reverie.errors import ReverieError
 from reverie.events import Announce, MemoriesSaved, TroubleNoted
 from reverie.learning import extraction
-from reverie.learning.extraction import Candidate, Conditions, Known, ToInbox
-from reverie.learning.extraction.occasions import occasion, offers
+from reverie.learning.extraction import Candidate, Conditions, Known
+from reverie.learning.extraction.occasions import Offer, Spending, affordable, occasion, offers
 from reverie.learning.extraction.prompts import cited, directive, past_directive, told
 from reverie.learning.extraction.reading import Reader, in_a_thread
 from reverie.learning.extraction.rules.confirmations import kind, sentences
+from reverie.learning.extraction.stores import CopiedStore, LearningStore, SettlingStore
 from reverie.learning.extraction.values import Add, Operation, Supersede, Update
-from reverie.memory.format.instructions import LearningInstructions
+from reverie.learning.unread import Unread, UnreadTurns
 from reverie.memory.format.topic import Topic
 
 NAME = EXTRACT
@@ -39,71 +37,14 @@ _MOST_TURNS = 5
 MOST_TURNS = 4
 
 
-class MemoryCopy(Protocol):
-    """A copy of the memory, in which a fork writes what it would save."""
-
-    @property
-    def folder(self) -> Path: ...
-
-    def written(self) -> Sequence[tuple[Topic, Topic | None]]:
-        """Each memory that the fork wrote or changed, with its previous version."""
-        ...
-
-
-class SettlingStore(Protocol):
-    """Where candidates are saved or proposed."""
-
-    def instructions(self) -> LearningInstructions:
-        """The person's rules on what to keep and what never to keep."""
-        ...
-
-    def save(self, candidate: Candidate, said_on: date | None) -> str | None:
-        """Save a candidate; returns its file, or None when it was not saved."""
-        ...
-
-    def propose(self, item: ToInbox, said_on: date | None) -> bool:
-        """Propose a candidate to a person; False when it does not have to wait."""
-        ...
-
-
-class CopiedStore(Protocol):
-    """A memory of which a side agent gets a copy to work on."""
-
-    def instructions(self) -> LearningInstructions: ...
-
-    @property
-    def directory(self) -> Path:
-        """The directory of the project's memories, of which a fork gets a copy."""
-        ...
-
-    def manifest(self) -> str:
-        """The existing memories, one line each, for the fork."""
-        ...
-
-    def scratch_copy(self) -> AbstractContextManager[MemoryCopy]:
-        """Open a temporary copy of the memory."""
-        ...
-
-
-class LearningStore(SettlingStore, CopiedStore, Protocol):
-    """The operations on memory that learning needs."""
-
-    @property
-    def directories(self) -> Sequence[Path]:
-        """All directories in which the agent itself may have saved memories."""
-        ...
-
-    def near(self, candidates: Sequence[Candidate]) -> Sequence[Known]:
-        """The memories that these candidates may repeat or contradict."""
-        ...
-
-
 @dataclass(slots=True)
 class Learning:
     """Extracts memories after a turn. One run at a time; turns that end meanwhile join it.
 
     The rules read every turn at once. What a model is to read is gathered until the person pauses
-    for `pause` seconds, the session ends, or `MOST_TURNS` turns stated something.
+    for `pause` seconds, the session ends, or `MOST_TURNS` turns stated something, and until reading
+    it costs at most `share` of what the session has cost since the last run. What a session leaves
+    unread waits for the next one (`unread`).
     """
 
     conversation: Conversation
@@ -114,6 +55,8 @@ class Learning:
     forks: SideAgents | None = None
     every: int = 1
     pause: float = 0.0
+    share: float = 1.0
+    unread: UnreadTurns | None = None
     # Agents on a model that reads the new messages alone, and its prices.
     apart: SideAgents | None = None
     apart_prices: Prices | None = None
@@ -125,8 +68,13 @@ class Learning:
     _again: bool = False
     _trouble: str = ""
     _gathered: list[tuple[Message, ...]] = field(default_factory=list)
-    # The last message that the rules have read.
+    # Turns of earlier sessions among the gathered; None before they were looked for.
+    _carried: list[Unread] | None = None
+    # What the conversation has cost since a model last read it.
+    _spending: Spending = field(default_factory=Spending)
+    # The last message that the rules have read, and all that they have.
     _read_up_to: str | None = None
+    _seen: set[str] = field(default_factory=set)
     # Set when a turn ended during a run, and when the session ends.
     _turn_ended: asyncio.Event = field(default_factory=asyncio.Event)
     _ending: bool = False
@@ -162,9 +110,20 @@ class Learning:
             self._again = False
             await self._learn()
             if self._gathered and await self._paused():
-                await self._ask()
-            if not self._again:
+                if self._affordable():
+                    await self._ask()
+                elif self._ending:
+                    self._leave_unread()
+                else:
+                    await self._next_turn()
+            if not self._again and not (self._ending and self._gathered):
                 return
+
+    async def _next_turn(self) -> None:
+        """Wait until another turn ends, or the session."""
+        if not self._again and not self._ending:
+            self._turn_ended.clear()
+            await self._turn_ended.wait()
 
     async def _paused(self) -> bool:
         """Wait for a pause of the person; False when another turn ended before."""
@@ -195,6 +154,8 @@ class Learning:
         if not new:
             return
         self._read_up_to = new[-1].id
+        self._seen.update(message.id for message in new)
+        await self._carry_over()
         if extraction.agent_wrote(new, *map(str, self.store.directories)):
             # The agent saved memories itself; extraction skips these turns.
             self._settle()
@@ -214,12 +175,32 @@ class Learning:
         if not self._gathered and self._read_up_to is not None:
             self.conversation.record(Extracted(self._read_up_to))
 
+    async def _carry_over(self) -> None:
+        """Add the turns that earlier sessions left unread; only an agent apart can be told them."""
+        if self._carried is not None or self.unread is None or self.apart is None:
+            return
+        self.unread.drop([self.conversation.state.session])
+        self._carried = await asyncio.to_thread(self.unread.load)
+        self._gathered[:0] = [one.messages for one in self._carried]
+
+    def _leave_unread(self) -> None:
+        """Keep the turns of this session for the next one. The cursor of the journal stays."""
+        own = [message for turn in self._gathered[len(self._carried or ()) :] for message in turn]
+        self._gathered.clear()
+        if self.unread is None or not own:
+            self._settle()
+            return
+        self.unread.add(self.conversation.state.session, own, self._spending.dollars)
+
     async def _ask(self) -> None:
         """Ask a model what to remember of the gathered turns, and save it."""
         new = tuple(message for turn in self._gathered for message in turn)
         self._gathered.clear()
-        self._trouble = ""
+        self._spending.dollars, self._trouble = 0.0, ""
         proposed = await self._proposals(new)
+        if self.unread is not None and self._carried and not self._trouble:
+            self.unread.drop(one.session for one in self._carried)
+        self._carried = []
         shown = self.conversation.state.messages
         there = {message.id for message in shown}
         # A compaction may have taken some of them out of the conversation.
@@ -252,16 +233,35 @@ class Learning:
 
     def _agents(self, new: Sequence[Message]) -> tuple[SideAgents | None, bool]:
         """The cheaper of a fork on the cached prefix and an agent that reads the new messages alone."""
-        prices = self.conversation.model.prices
-        if self.forks is None or self.apart is None or prices is None or self.apart_prices is None:
+        if self.apart is None or (not self._carried and not self._offer(new).apart_is_cheaper):
             return self.forks, False
-        offer = offers(told(new), self.conversation.state.tokens, prices, self.apart_prices)
-        return (self.apart, True) if offer.apart_is_cheaper else (self.forks, False)
+        return self.apart, True
+
+    def _offer(self, new: Sequence[Message]) -> Offer:
+        """The prices of both ways; 0 where they are not known."""
+        prices, state = self.conversation.model.prices, self.conversation.state
+        if prices is None or self.apart_prices is None:
+            return Offer(0.0, 0.0)
+        return offers(told(new), state.tokens, prices, self.apart_prices)
+
+    def _affordable(self) -> bool:
+        """Whether a model may read now what was gathered, by its price."""
+        prices = self.conversation.model.prices
+        if prices is None:
+            return True
+        carried = self._carried or ()
+        spent = self._spending.follow(self.conversation.state.usages, prices)
+        spent += sum(one.spent for one in carried)
+        offer = self._offer([message for turn in self._gathered for message in turn])
+        price = offer.apart if carried else offer.price
+        return affordable(price, spent, self.share, ending=self._ending)
 
     def _new(self) -> tuple[Message, ...]:
         state = self.conversation.state
         read = self._read_up_to if self._gathered else state.extracted_up_to
-        return extraction.new_messages(state.messages, read)
+        new = extraction.new_messages(state.messages, read or state.extracted_up_to)
+        # A compaction may have taken the last one read out of the conversation.
+        return tuple(message for message in new if message.id not in self._seen)
 
 
 @dataclass(frozen=True, slots=True)

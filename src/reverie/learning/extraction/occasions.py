@@ -12,10 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reverie.context.user_messages import is_request, said
+from reverie.conversation.records import Used
 from reverie.core.messages import Message
 from reverie.core.tokens import text_tokens
-from reverie.core.usage import Prices
+from reverie.core.usage import PER_MILLION, Prices
 from reverie.learning.extraction.rules.confirmations import sentences
+from reverie.learning.extraction.speech import own_words
 
 # Words with which people state what should last, in English, German, French and Spanish.
 _STATES = re.compile(
@@ -42,6 +44,9 @@ _TELLS = re.compile(
 )
 _ASKS = re.compile(r"\?\s*$")
 _FEWEST_WORDS = 4
+# A message of so many characters was typed. Longer ones are plans, logs and task templates beside
+# the person's own words.
+_TYPED = 500
 # More is pasted text.
 _LONGEST_READ = 4_000
 
@@ -50,7 +55,8 @@ def occasion(messages: Iterable[Message]) -> str | None:
     """The first sentence of the person's that states something worth a look; None if there is none."""
     texts = (text for message in messages for text in said(message) if is_request(text))
     for text in texts:
-        for sentence in sentences(text[:_LONGEST_READ]):
+        own = text if len(text) <= _TYPED else own_words(text[:_LONGEST_READ])
+        for sentence in sentences(own):
             told = not _ASKS.search(sentence) and len(sentence.split()) >= _FEWEST_WORDS
             if told and (_STATES.search(sentence) or _TELLS.search(sentence)):
                 return sentence
@@ -61,11 +67,15 @@ def occasion(messages: Iterable[Message]) -> str | None:
 _OWN_HEAD = 2_500
 # A directive tells the rules and the memories there are.
 _DIRECTIVE = 2_000
+# What a model writes that finds something.
+_ANSWER = 250
+# A run that costs less than this, in dollars, is not put off when a session ends.
+SMALL = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What it costs to learn from new messages in one request, in dollars a million tokens."""
+    """What it costs to learn from new messages in one request, in dollars."""
 
     fork: float
     apart: float
@@ -74,10 +84,33 @@ class Offer:
     def apart_is_cheaper(self) -> bool:
         return self.apart < self.fork
 
+    @property
+    def price(self) -> float:
+        return min(self.fork, self.apart)
+
 
 def offers(new: Sequence[str], prefix: int, main: Prices, side: Prices) -> Offer:
     """Compare a fork on the cached prefix with an agent that reads the new messages alone."""
     told = sum(map(text_tokens, new))
-    fork = prefix * main.cache_read + _DIRECTIVE * main.cache_write_5m
-    apart = (_OWN_HEAD + _DIRECTIVE + told) * side.cache_write_5m
-    return Offer(fork, apart)
+    fork = prefix * main.cache_read + _DIRECTIVE * main.cache_write_5m + _ANSWER * main.output
+    apart = (_OWN_HEAD + _DIRECTIVE + told) * side.cache_write_5m + _ANSWER * side.output
+    return Offer(fork / PER_MILLION, apart / PER_MILLION)
+
+
+@dataclass(slots=True)
+class Spending:
+    """The dollars that a conversation has cost since they were last set to 0."""
+
+    dollars: float = 0.0
+    _counted: int = 0
+
+    def follow(self, usages: Sequence[Used], prices: Prices) -> float:
+        """Add the requests that are new."""
+        self.dollars += sum(prices.cost(used.usage) for used in usages[self._counted :])
+        self._counted = len(usages)
+        return self.dollars
+
+
+def affordable(price: float, spent: float, share: float, *, ending: bool) -> bool:
+    """Whether a run at this price fits a session that has cost `spent` dollars since the last run."""
+    return price <= share * spent or (ending and price <= SMALL)

@@ -65,6 +65,15 @@ MEMORY: Final[tuple[Setting, ...]] = (
         unasked=(False,),
     ),
     Setting(
+        "memory.index_tokens",
+        "int",
+        3_000,
+        "The most tokens that one MEMORY.md may take in the prompt; recall finds what it does not list.",
+        low=100,
+        high=10_000,
+        project="ask",
+    ),
+    Setting(
         "memory.extra_guidelines",
         "str",
         None,
@@ -207,6 +216,17 @@ MEMORY: Final[tuple[Setting, ...]] = (
         "also when a conversation ends, and after four turns that state something. 0: after every turn.",
         low=0,
         high=3600,
+        project="ask",
+    ),
+    Setting(
+        "learning.share",
+        "float",
+        0.01,
+        "The largest share of what a conversation has cost that a model may cost that reads it for memories, "
+        "where prices are known. What would cost more waits, over conversations if it must; the rules read "
+        "every turn at once. 1: never wait.",
+        low=0,
+        high=1,
         project="ask",
     ),
     Setting(

@@ -86,6 +86,16 @@ PROGRAMS: Final[tuple[Setting, ...]] = (
         project="ask",
     ),
     Setting(
+        "tools.head_tokens",
+        "int",
+        4_000,
+        "The most tokens that the definitions of tools may take which a program adds to a session; more of "
+        "them are found and called through two tools, `find_tools` and `call_tool`.",
+        low=0,
+        high=1_000_000,
+        project="ask",
+    ),
+    Setting(
         "tools.preview",
         "choice",
         "useful",
