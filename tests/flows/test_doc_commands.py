@@ -94,7 +94,17 @@ def reason_not_to(command: str) -> str | None:
     return next((why for one, why in NOT_RUN.items() if re.fullmatch(one, command)), None)
 
 
-with_commands = [page for page in PAGES if commands(page)]
+# Pages with many commands that need a process of their own.
+LONG = {"chat.md", "commands.md", "proxy.md"}
+with_commands = [
+    pytest.param(
+        page,
+        id=str(page.relative_to(ROOT)),
+        marks=[pytest.mark.slow] if page.name in LONG else [],
+    )
+    for page in PAGES
+    if commands(page)
+]
 
 
 @dataclass
@@ -218,7 +228,7 @@ def reader(
     provider.close()
 
 
-@pytest.mark.parametrize("page", with_commands, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", with_commands)
 def test_the_commands_of_a_page_run(reader: Reader, page: Path) -> None:
     for command in commands(page):
         if reason_not_to(command) is None:
