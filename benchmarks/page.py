@@ -24,7 +24,7 @@ from starlette.datastructures import FormData, QueryParams
 
 from reverie.memory.format.paths import file_name
 from reverie.web import memory_pages
-from reverie.web.desk import Asked, Desk
+from reverie.web.open_project import OpenProject, PageRequest
 from reverie.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def fill(app: Workspace, count: int) -> str:
     return name
 
 
-def asked(path: str = "", **query: str) -> Asked:
-    return Asked({"label": path}, QueryParams(query), FormData(), "token", "/memory")
+def asked(path: str = "", **query: str) -> PageRequest:
+    return PageRequest({"label": path}, QueryParams(query), FormData(), "token", "/memory")
 
 
 def spent(work: Callable[[], Response]) -> tuple[float, float]:
@@ -72,9 +72,9 @@ def main() -> None:
         (base / "project").mkdir()
         app = Workspace.open(base / "project")
         name = fill(app, options.memories)
-        desk = Desk(app, lambda *_: [])
+        project = OpenProject(app, lambda *_: [])
         began = process_time()
-        desk.warm_up()
+        project.warm_up()
         rows: list[tuple[str, float, float, float | None]] = [
             (
                 "reading the list and making the index, once",
@@ -87,16 +87,16 @@ def main() -> None:
         pages = {"list": asked(), "list, page 100": asked(page="100")}
         pages |= {f"search: {words}": asked(q=words) for words in WORDS}
         rows += [
-            (title, *spent(partial(list_page, desk, one)), BAR) for title, one in pages.items()
+            (title, *spent(partial(list_page, project, one)), BAR) for title, one in pages.items()
         ]
-        rows.append(("one memory", *spent(partial(memory_pages.one, desk, asked(name))), BAR))
+        rows.append(("one memory", *spent(partial(memory_pages.one, project, asked(name))), BAR))
         publish("page", ("page", "processor ms", "kB", "bar"), rows)
         if options.profile:
             profile = cProfile.Profile()
             for words in WORDS:
-                profile.runcall(list_page, desk, asked(q=words))
+                profile.runcall(list_page, project, asked(q=words))
             pstats.Stats(profile).sort_stats("cumulative").print_stats(45)
-        desk.close()
+        project.close()
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ from reverie.conversation.records import Record
 from reverie.files.folders import project_folder
 from reverie.workspace import Workspace
 
-# A summer day before any of these tests was written, at noon: every time zone agrees on the day.
-NOON = datetime(2025, 6, 15, 12, tzinfo=UTC).timestamp()
+# A day before any of these tests was written, at an hour when all time zones from UTC-11 to
+# UTC+12:45 have the same day.
+NOON = datetime(2025, 6, 15, 11, tzinfo=UTC).timestamp()
 
 
 @dataclass

@@ -81,6 +81,17 @@ def test_references_say_what_the_code_says() -> None:
     assert done.returncode == 0, f"{done.stdout}{done.stderr}\nrender them again: make docs"
 
 
+def test_the_cost_of_a_conversation_is_the_measured_one() -> None:
+    measured = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+    row = re.search(r"\*\*ours, balanced\*\* \(default\) \| ([\d.]+) \| \*\*(−[\d.]+) %", measured)
+    assert row is not None
+    dollars, percent = round(float(row[1])), row[2]
+    comparison = (ROOT / "docs" / "comparison.md").read_text("utf-8")
+    assert f"**${dollars}** ({percent} %;" in comparison
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f"cost {round(float(percent[1:]))} % less" in readme
+
+
 def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     pages = {page.name for page in ROOT.glob("docs/*.md")} - {"README.md"}

@@ -11,7 +11,7 @@ import sys
 import termios
 import time
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.cells import cell_len
@@ -171,13 +171,18 @@ def _owns_terminal() -> None:
 
 @contextmanager
 def on_terminal(
-    place: Place, *arguments: str, rows: int = 40, columns: int = 100, **env: str
+    place: Place,
+    *arguments: str,
+    program: Sequence[str] = (sys.executable, "-m", "reverie"),
+    rows: int = 40,
+    columns: int = 100,
+    **env: str,
 ) -> Iterator[Terminal]:
-    """Run `reverie` on a terminal of this size."""
+    """Run `reverie`, or another program, on a terminal of this size."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     process = subprocess.Popen(
-        [sys.executable, "-m", "reverie", *arguments],
+        [*program, *arguments],
         cwd=place.root,
         env=environment(place, **{"TERM": "xterm-256color", **env}),
         stdin=slave,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 from tests.cli.run import data, done, environment, failed, hears_signals, process
+from tests.cli.terminal import on_terminal
 from tests.web.store import SESSION, fill
 
 from reverie.conversation.records import Said
@@ -97,6 +99,28 @@ class TestCompletion:
         ran = process(filled, **env)
         assert expected in ran.stdout
         assert ran.stderr == ""
+
+    @pytest.mark.parametrize(("shell", "options", "load"), [
+        ("bash", ("--norc", "--noprofile", "-i"), 'eval "$(reverie completion bash)"'),
+        ("zsh", ("-f", "-i"), 'autoload -U compinit; compinit -u; eval "$(reverie completion zsh)"'),
+        ("fish", ("--no-config", "-i"), "reverie completion fish | source"),
+    ])  # fmt: skip
+    def test_tab_in_a_real_shell(
+        self, filled: Place, shell: str, options: tuple[str, ...], load: str
+    ) -> None:
+        if shutil.which(shell) is None:
+            pytest.skip(f"{shell} is not installed")
+        folder = filled.base / "programs"
+        folder.mkdir()
+        (folder / "reverie").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m reverie "$@"\n')
+        (folder / "reverie").chmod(0o755)
+        path = f"{folder}:{os.environ['PATH']}"
+        more = {"PATH": path, "PS1": "$ "}
+        with on_terminal(filled, *options, program=[shell], columns=160, **more) as terminal:
+            terminal.enter(f"{load}; echo loa''ded")
+            terminal.until("loaded")
+            terminal.type("reverie show project_the_st\t")
+            terminal.until("project_the_staging_database_listens_on_port_6543.md")
 
     def test_words_of_a_question_are_not_names(self, filled: Place) -> None:
         env = {

@@ -33,7 +33,7 @@ def test_the_log(place: Place):
     ]
     assert rows[1] | {"revision": "", "files": [], "summary": ""} == {
         "revision": "",
-        "at": "2025-06-15T12:00:00Z",
+        "at": "2025-06-15T11:00:00Z",
         "writer": "extract",
         "session": "0442a060-77",
         "messages": ["m1", "m2"],

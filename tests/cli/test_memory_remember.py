@@ -28,7 +28,7 @@ def test_what_was_saved_where_and_how_to_undo_it(place: Place):
         "name: Deploys freeze 2025-06-19, the auditors come\n"
         "description: Deploys freeze 2025-06-19, the auditors come\n"
         "type: project\n"
-        "created: 2025-06-15T12:00:00+00:00\n"
+        "created: 2025-06-15T11:00:00+00:00\n"
         "origin: user\n"
         "---\n"
         "Deploys freeze 2025-06-19, the auditors come\n"

@@ -85,6 +85,16 @@ def test_what_was_taken_back_by_hand_is_passed_over(place: Place):
     assert files() == []
 
 
+def test_the_start_of_a_session_is_enough_if_it_is_the_only_one(place: Place):
+    from tests.cli.test_memory_history import learnt
+
+    learnt(place, "Deploys run on Fridays", Author("extract", session="0442a060-aaaa"))
+    learnt(place, "Billing is owned by Ada", Author("extract", session="0442b171-bbbb"))
+    assert "0442a060-aaaa, 0442b171-bbbb" in failed("undo", "--session", "0442")
+    assert "Deploys run on Fridays" in done("undo", "--session", "0442a060")
+    assert [row["description"] for row in data("list")] == ["Billing is owned by Ada"]
+
+
 def test_a_session_goes_and_comes_back_as_one(place: Place):
     from tests.cli.test_memory_history import learnt
 

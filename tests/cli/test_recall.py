@@ -125,7 +125,7 @@ def test_what_is_over_is_marked(place: Place, saved: list[str]):
     hits = {hit["file"]: hit for hit in data("recall", "deploys freeze")["hits"]}
     assert hits[saved[0]]["replaced_by"] == new["file"]
     assert hits[new["file"]]["replaced_by"] is None
-    then = data("recall", "deploys freeze", "--as-of", "2025-06-15T12:00:00+00:00")["hits"]
+    then = data("recall", "deploys freeze", "--as-of", "2025-06-15T11:00:00+00:00")["hits"]
     assert then
 
 

@@ -76,7 +76,7 @@ TYPES = [
 def test_the_type_is_inferred(keeper: Keeper, text: str, type_: str, file: str) -> None:
     saved = remembered(keeper.remember(NewMemory(text), ME)).topic
     assert (saved.type, saved.file, saved.origin) == (type_, file, "user")
-    assert saved.created == "2025-06-15T12:00:00+00:00"
+    assert saved.created == "2025-06-15T11:00:00+00:00"
     stored = keeper.store.read(file)
     assert stored is not None
     assert stored.topic.body == f"{text}\n"
@@ -251,7 +251,7 @@ def test_supersession_keeps_both_and_points_to_one(keeper: Keeper, clock: FixedC
     closed = keeper.require(old.file).topic
     assert outcome.superseded == old.file
     assert (closed.superseded_by, closed.valid_until) == (fresh.file, fresh.valid_from)
-    assert (fresh.supersedes, fresh.valid_from) == ((old.file,), "2025-06-15T13:00:00+00:00")
+    assert (fresh.supersedes, fresh.valid_from) == ((old.file,), "2025-06-15T12:00:00+00:00")
     assert closed.body == "Alice owns the release\n"
     assert pointers(keeper) == [fresh.file]
     # One transaction: both files and the index.

@@ -231,7 +231,7 @@ def test_a_torn_line_costs_only_itself(home: Home) -> None:
         assert home.ledger().spent("main", "s1").day == sum(e for e in found if e)
 
 
-SPENT = '{"type":"spent","at":"2025-06-15T12:00:00Z","purpose":"main","session":"s1","model":"m","usage":{},"cost":1.0}'
+SPENT = '{"type":"spent","at":"2025-06-15T11:00:00Z","purpose":"main","session":"s1","model":"m","usage":{},"cost":1.0}'
 HOSTILE = [
     "",
     "not json",
@@ -248,15 +248,15 @@ HOSTILE = [
     SPENT.replace("1.0", "-5"),
     SPENT.replace("1.0", "1e999"),
     SPENT.replace('"s1"', "[]"),
-    SPENT.replace("2025-06-15T12:00:00Z", "noon"),
-    SPENT.replace("2025-06-15T12:00:00Z", "0001-01-01T00:00:00+23:59"),
-    SPENT.replace("2025-06-15T12:00:00Z", "9999-12-31T23:59:59-23:59"),
+    SPENT.replace("2025-06-15T11:00:00Z", "noon"),
+    SPENT.replace("2025-06-15T11:00:00Z", "0001-01-01T00:00:00+23:59"),
+    SPENT.replace("2025-06-15T11:00:00Z", "9999-12-31T23:59:59-23:59"),
     SPENT.replace('"usage":{}', '"usage":{"input":"x"}'),
     SPENT.replace('"usage":{}', '"usage":{"input":null}'),
     SPENT.replace('"usage":{}', '"usage":{"input":1e999}'),
     SPENT.replace('"type":"spent"', '"type":"spent","ticket":[]'),
-    '{"type":"reserved","ticket":[],"at":"2025-06-15T12:00:00Z","purpose":"p","session":"s","cost":1}',
-    '{"type":"reserved","ticket":"t","at":"2025-06-15T12:00:00Z","purpose":"p","session":"s","cost":NaN}',
+    '{"type":"reserved","ticket":[],"at":"2025-06-15T11:00:00Z","purpose":"p","session":"s","cost":1}',
+    '{"type":"reserved","ticket":"t","at":"2025-06-15T11:00:00Z","purpose":"p","session":"s","cost":NaN}',
 ]  # fmt: skip
 
 
@@ -281,7 +281,7 @@ def test_an_entry_without_a_price_counts_as_nothing(home: Home) -> None:
 values = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.just([])
 records = st.dictionaries(
     st.sampled_from(["type", "ticket", "at", "purpose", "session", "model", "usage", "cost"]),
-    st.sampled_from(["spent", "reserved", "released", "2025-06-15T12:00:00Z"]) | values | st.dictionaries(st.sampled_from(["input", "output"]), values),
+    st.sampled_from(["spent", "reserved", "released", "2025-06-15T11:00:00Z"]) | values | st.dictionaries(st.sampled_from(["input", "output"]), values),
 )  # fmt: skip
 
 

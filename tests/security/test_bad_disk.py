@@ -58,6 +58,7 @@ def test_an_index_that_cannot_be_written(place: Place) -> None:
     (index / "x").touch()
     told = data("recall", "when do deploys freeze?")
     assert told["hits"][0]["snippet"].startswith("Deploys freeze")
+    assert told["hits"][0]["snippet"].count("Deploys freeze") == 1
     [note] = told["notes"]
     assert note.startswith("the index cannot be written: ")
     assert note.endswith("answered from the files, by words alone")

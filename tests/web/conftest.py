@@ -14,7 +14,7 @@ import uvicorn
 from tests.web.store import fill
 
 from reverie.cli.wiring.doctor import examine
-from reverie.web.desk import Desk
+from reverie.web.open_project import OpenProject
 from reverie.web.security import Access
 from reverie.web.server import listen, make_app
 from reverie.workspace import Workspace
@@ -51,7 +51,7 @@ class RunningPage:
 def start(app: Workspace) -> Iterator[tuple[Access, str]]:
     listener = listen(0)
     access = Access(listener.getsockname()[1])
-    config = uvicorn.Config(make_app(Desk(app, examine), access), ws="none", log_config=None)
+    config = uvicorn.Config(make_app(OpenProject(app, examine), access), ws="none", log_config=None)
     server = uvicorn.Server(config)
     listener.listen()
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))

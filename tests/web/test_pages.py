@@ -15,7 +15,7 @@ from reverie.learning.service import instructions_for
 from reverie.memory import catalog, watcher
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
-from reverie.web import desk
+from reverie.web import open_project
 from reverie.workspace.inbox import waiting
 
 if TYPE_CHECKING:
@@ -157,14 +157,14 @@ class TestManyMemories:
         for module in (catalog, watcher):
             monkeypatch.setattr(module, "LARGE", 4)
         # Fewer changes at a time than there are memories.
-        monkeypatch.setattr(desk, "_MOST_CHANGES", 3)
+        monkeypatch.setattr(open_project, "_MOST_CHANGES", 3)
         app = place.app()
         directory = app.memory_location.directory
         directory.mkdir(parents=True)
         for n in range(8):
             text = f"---\nname: Port {n}\ndescription: port {n}\ntype: project\n---\nport {n}\n"
             (directory / f"project_port_{n}.md").write_text(text)
-        opened = desk.Desk(app, lambda *_: [])
+        opened = open_project.OpenProject(app, lambda *_: [])
         first = opened.entries()
         assert len(first) == 8
         assert opened.entries() is first

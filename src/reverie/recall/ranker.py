@@ -15,7 +15,7 @@ from reverie.recall.index import RecallIndex
 from reverie.recall.mentions import MemoryMentions
 from reverie.recall.pipeline import SHORTLIST, Ranked
 from reverie.recall.queries import Query
-from reverie.text.words import plain_words
+from reverie.text.words import plain_words, said_once
 
 # How much of a file is looked at where there is no index.
 _MOST_READ = 65_536
@@ -206,10 +206,11 @@ class IndexRanker:
             stored = self.store.read(entry.file) if entry.listed else None
             if stored is None:
                 continue
-            text = "\n".join((stored.topic.name, stored.topic.description, stored.topic.body))
-            share = covered(query.text, text[:_MOST_READ])
+            texts = (stored.topic.name, stored.topic.description, stored.topic.body)
+            text = said_once(texts, "\n")[:_MOST_READ]
+            share = covered(query.text, text)
             if share:
-                shown = snippet(text[:_MOST_READ], set(plain_words(query.text)))
+                shown = snippet(text, set(plain_words(query.text)))
                 score = round(share * GOOD_MATCH / SURE_BY_WORDS, 4)
                 hits.append(Hit(entry.file, "memories", score, {}, shown, "shares words"))
         best = sorted(hits, key=lambda hit: -hit.score)[:limit]

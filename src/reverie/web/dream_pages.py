@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reverie.learning.dreaming.changes import FileStep
     from reverie.learning.dreaming.review import Report
     from reverie.memory.opening import OpenMemory
-    from reverie.web.desk import Asked, Desk
+    from reverie.web.open_project import OpenProject, PageRequest
 
 _MOST = 30
 
@@ -33,26 +33,26 @@ class Row:
     after: str
 
 
-def listing(desk: Desk, asked: Asked) -> Response:
+def listing(project: OpenProject, request: PageRequest) -> Response:
     """The last dreams of every scope, newest first, and the one that is running."""
     found: list[tuple[OpenMemory, Report]] = []
     running = []
-    for part in desk.memory.parts:
+    for part in project.memory.parts:
         for id_ in dreams(part)[-_MOST:]:
             with suppress(InputError):
                 found.append((part, report_of(part, id_)))
-        status = status_of(part, desk.app.clock)
+        status = status_of(part, project.app.clock)
         running += [status] if status is not None and status.state == "running" else []
     found.sort(key=lambda pair: pair[1].began, reverse=True)
-    return page(desk, asked, "dreams/list.html", reports=found[:_MOST], running=running)
+    return page(project, request, "dreams/list.html", reports=found[:_MOST], running=running)
 
 
-def one(desk: Desk, asked: Asked) -> Response:
-    memory = _memory_of(desk, asked.path["id"])
-    report = report_of(memory, asked.path["id"])
+def one(project: OpenProject, request: PageRequest) -> Response:
+    memory = _memory_of(project, request.path["id"])
+    report = report_of(memory, request.path["id"])
     return page(
-        desk,
-        asked,
+        project,
+        request,
         "dreams/one.html",
         report=report,
         scope=memory.scope,
@@ -64,29 +64,29 @@ def one(desk: Desk, asked: Asked) -> Response:
     )
 
 
-def decide(desk: Desk, asked: Asked) -> Response:
+def decide(project: OpenProject, request: PageRequest) -> Response:
     """Make the accepted changes in one commit, and drop the rejected ones; the others stay open."""
-    id_ = asked.path["id"]
-    memory = _memory_of(desk, id_)
+    id_ = request.path["id"]
+    memory = _memory_of(project, id_)
     answers = {
         key.removeprefix("change-"): str(value)
-        for key, value in asked.form.items()
+        for key, value in request.form.items()
         if key.startswith("change-")
     }
     accepted = [change for change, answer in answers.items() if answer == "accept"]
     rejected = [change for change, answer in answers.items() if answer == "reject"]
     if not accepted and not rejected:
         raise InputError("accept or reject at least one change first")
-    report = settle(desk.app, memory, id_, accepted, rejected)
+    report = settle(project.app, memory, id_, accepted, rejected)
     made = len(set(accepted) & {change.id for change in report.with_standing("approved")})
     note = f"{counted(made, 'change')} made, {len(rejected)} rejected"
     if waiting := len(accepted) - made:
         note += f"; {waiting} changed meanwhile and wait for the next dream"
-    return then(desk, f"/dreams/{id_}", note)
+    return then(project, f"/dreams/{id_}", note)
 
 
-def _memory_of(desk: Desk, id_: str) -> OpenMemory:
-    for part in desk.memory.parts:
+def _memory_of(project: OpenProject, id_: str) -> OpenMemory:
+    for part in project.memory.parts:
         if id_ in dreams(part):
             return part
     raise InputError(f"no dream {id_!r} here")

@@ -9,7 +9,7 @@ from reverie.errors import InputError
 from reverie.learning.service import keep_out
 from reverie.memory.changes.draft import Declined, Remembered
 from reverie.text.figures import counted
-from reverie.web.desk import PERSON
+from reverie.web.open_project import PERSON
 from reverie.web.rendering import page, then
 from reverie.workspace.inbox import approve
 
@@ -17,86 +17,93 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from reverie.memory.format.proposals import Item
-    from reverie.web.desk import Asked, Desk
+    from reverie.web.open_project import OpenProject, PageRequest
 
 
-def listing(desk: Desk, asked: Asked) -> Response:
-    contents = desk.inbox.contents()
+def listing(project: OpenProject, request: PageRequest) -> Response:
+    contents = project.inbox.contents()
     return page(
-        desk, asked, "inbox/list.html", items=contents.items, broken=contents.broken, declined={}
+        project,
+        request,
+        "inbox/list.html",
+        items=contents.items,
+        broken=contents.broken,
+        declined={},
     )
 
 
-def one(desk: Desk, asked: Asked) -> Response:
+def one(project: OpenProject, request: PageRequest) -> Response:
     """One proposal, with its text to edit before it is accepted."""
-    return page(desk, asked, "inbox/one.html", item=_item(desk, asked.path["id"]), problem="")
+    return page(
+        project, request, "inbox/one.html", item=_item(project, request.path["id"]), problem=""
+    )
 
 
-def decide(desk: Desk, asked: Asked) -> Response:
+def decide(project: OpenProject, request: PageRequest) -> Response:
     """Accept, reject or keep out, one proposal or all that are marked."""
-    ids = [asked.path["id"]] if "id" in asked.path else asked.texts("items")
+    ids = [request.path["id"]] if "id" in request.path else request.texts("items")
     if not ids:
         raise InputError("mark at least one proposal first")
-    items = [_item(desk, id_) for id_ in ids]
-    match asked.text("do"):
+    items = [_item(project, id_) for id_ in ids]
+    match request.text("do"):
         case "accept":
-            return _accept(desk, asked, items)
+            return _accept(project, request, items)
         case "reject":
             for item in items:
-                desk.inbox.reject(item.id)
-            return then(desk, "/inbox", f"Rejected {counted(len(items), 'proposal')}")
+                project.inbox.reject(item.id)
+            return then(project, "/inbox", f"Rejected {counted(len(items), 'proposal')}")
         case "never":
-            return _never(desk, asked, items)
+            return _never(project, request, items)
         case other:
             raise InputError(f"{other!r} is nothing that can be done with a proposal")
 
 
-def _item(desk: Desk, id_: str) -> Item:
-    item = desk.inbox.get(id_)
+def _item(project: OpenProject, id_: str) -> Item:
+    item = project.inbox.get(id_)
     if item is None:
         raise InputError(f"the proposal {id_} was decided meanwhile, or never was")
     return item
 
 
-def _accept(desk: Desk, asked: Asked, items: list[Item]) -> Response:
-    edited = asked.text("text").strip() if "id" in asked.path else ""
+def _accept(project: OpenProject, request: PageRequest, items: list[Item]) -> Response:
+    edited = request.text("text").strip() if "id" in request.path else ""
     suspicious = [item for item in items if item.proposal.caution]
     if suspicious and len(items) > 1:
         raise InputError(
             f"{counted(len(suspicious), 'proposal')} may be an attack; open and accept each alone"
         )
-    known = asked.text("even_if_known") == "on"
+    known = request.text("even_if_known") == "on"
     declined: dict[str, str] = {}
     files = []
     for item in items:
         wanted = replace(item, proposal=replace(item.proposal, text=edited)) if edited else item
-        done = approve(desk.inbox, wanted, desk.memory, PERSON, even_if_known=known)
+        done = approve(project.inbox, wanted, project.memory, PERSON, even_if_known=known)
         if isinstance(done, Declined):
             declined[item.id] = "; ".join(filter(None, (done.reason, done.advice)))
         elif isinstance(done, Remembered):
             files.append(done.topic.file)
-    if declined and "id" in asked.path:
+    if declined and "id" in request.path:
         item = replace(
             items[0], proposal=replace(items[0].proposal, text=edited or items[0].proposal.text)
         )
         problem = declined[item.id]
-        return page(desk, asked, "inbox/one.html", status=409, item=item, problem=problem)
+        return page(project, request, "inbox/one.html", status=409, item=item, problem=problem)
     if declined:
-        rest = desk.inbox.contents()
+        rest = project.inbox.contents()
         return page(
-            desk, asked, "inbox/list.html", status=409, items=rest.items, broken=rest.broken,
+            project, request, "inbox/list.html", status=409, items=rest.items, broken=rest.broken,
             declined=declined,
         )  # fmt: skip
     if len(files) == 1:
-        return then(desk, f"/memory/{files[0]}", "Accepted; this is the memory")
-    return then(desk, "/inbox", f"Accepted {counted(len(items), 'proposal')}")
+        return then(project, f"/memory/{files[0]}", "Accepted; this is the memory")
+    return then(project, "/inbox", f"Accepted {counted(len(items), 'proposal')}")
 
 
-def _never(desk: Desk, asked: Asked, items: list[Item]) -> Response:
+def _never(project: OpenProject, request: PageRequest, items: list[Item]) -> Response:
     """Reject, and keep out from now on what contains the phrase that the person gave."""
-    phrase = " ".join(asked.text("phrase").split())
-    keep_out(desk.app.settings, desk.memory, phrase)
+    phrase = " ".join(request.text("phrase").split())
+    keep_out(project.app.settings, project.memory, phrase)
     for item in items:
-        desk.inbox.reject(item.id)
+        project.inbox.reject(item.id)
     note = f"Rejected; what contains “{phrase}” is not proposed again (reverie learning shows this)"
-    return then(desk, "/inbox", note)
+    return then(project, "/inbox", note)

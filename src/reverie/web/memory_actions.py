@@ -13,8 +13,8 @@ from reverie.memory.changes.draft import Declined
 from reverie.memory.format import topic as topics
 from reverie.memory.format.revisions import version as version_of
 from reverie.text.figures import counted
-from reverie.web.desk import PERSON
 from reverie.web.memory_pages import read_memory
+from reverie.web.open_project import PERSON
 from reverie.web.rendering import page, then
 from reverie.workspace.editing import base_of, save_edit
 from reverie.workspace.handles import required
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
     from reverie.memory.format.revisions import Revision
     from reverie.memory.opening import OpenMemory
-    from reverie.web.desk import Asked, Desk
+    from reverie.web.open_project import OpenProject, PageRequest
 
 
-def change(desk: Desk, asked: Asked) -> Response:
+def change(project: OpenProject, request: PageRequest) -> Response:
     """Carry out one action on one memory; what changed meanwhile is shown beside it, never overwritten."""
-    label, action = asked.path["label"], asked.text("do")
-    memory, file = desk.part(label)
+    label, action = request.path["label"], request.text("do")
+    memory, file = project.part(label)
     if action == "edit":
-        return _edit(desk, asked, memory, file)
-    actions: dict[str, Callable[[Desk, Asked, OpenMemory, str], Response]] = {
+        return _edit(project, request, memory, file)
+    actions: dict[str, Callable[[OpenProject, PageRequest, OpenMemory, str], Response]] = {
         "pin": _pin,
         "unpin": _pin,
         "replace": _replace,
@@ -44,40 +44,40 @@ def change(desk: Desk, asked: Asked) -> Response:
     if action not in actions:
         raise InputError(f"{action!r} is nothing that can be done with a memory")
     stored = memory.keeper.require(file)
-    if asked.text("version") != stored.version:
-        return _conflict(desk, asked, label, topics.render(stored.topic), None)
-    return actions[action](desk, asked, memory, file)
+    if request.text("version") != stored.version:
+        return _conflict(project, request, label, topics.render(stored.topic), None)
+    return actions[action](project, request, memory, file)
 
 
-def _edit(desk: Desk, asked: Asked, memory: OpenMemory, file: str) -> Response:
+def _edit(project: OpenProject, request: PageRequest, memory: OpenMemory, file: str) -> Response:
     label = memory.label(file)
-    text = asked.text("text").replace("\r\n", "\n")
+    text = request.text("text").replace("\r\n", "\n")
     data = text.encode("utf-8", "surrogateescape")
     try:
-        edited = save_edit(memory, base_of(memory, file, asked.text("version")), data, PERSON)
+        edited = save_edit(memory, base_of(memory, file, request.text("version")), data, PERSON)
     except WriteConflict as conflict:
-        return _conflict(desk, asked, label, conflict.current, text)
+        return _conflict(project, request, label, conflict.current, text)
     except InputError as error:
-        shown = read_memory(desk, label) | {"text": text, "version": asked.text("version")}
-        return page(desk, asked, "memory/edit.html", status=400, **shown, problem=str(error))
+        shown = read_memory(project, label) | {"text": text, "version": request.text("version")}
+        return page(project, request, "memory/edit.html", status=400, **shown, problem=str(error))
     notes = [f"note: {one}" for one in edited.topic.warnings]
-    return then(desk, f"/memory/{label}", "; ".join([_saved(edited.revision), *notes]))
+    return then(project, f"/memory/{label}", "; ".join([_saved(edited.revision), *notes]))
 
 
 def _conflict(
-    desk: Desk, asked: Asked, label: str, current: bytes | None, mine: str | None
+    project: OpenProject, request: PageRequest, label: str, current: bytes | None, mine: str | None
 ) -> Response:
     """Both versions side by side; saving again is based on the one that is there now."""
     theirs = None if current is None else current.decode("utf-8", "replace")
     return page(
-        desk,
-        asked,
+        project,
+        request,
         "memory/conflict.html",
         status=409,
         label=label,
         theirs=theirs,
         mine=mine,
-        action=asked.text("do"),
+        action=request.text("do"),
         version="" if current is None else version_of(current),
     )
 
@@ -86,17 +86,17 @@ def _saved(revision: Revision | None) -> str:
     return f"Saved as {revision.short}" if revision else "Nothing changed"
 
 
-def _pin(desk: Desk, asked: Asked, memory: OpenMemory, file: str) -> Response:
-    pinned = asked.text("do") == "pin"
+def _pin(project: OpenProject, request: PageRequest, memory: OpenMemory, file: str) -> Response:
+    pinned = request.text("do") == "pin"
     memory.keeper.pin(file, PERSON, pinned=pinned)
-    return then(desk, f"/memory/{memory.label(file)}", "Pinned" if pinned else "Unpinned")
+    return then(project, f"/memory/{memory.label(file)}", "Pinned" if pinned else "Unpinned")
 
 
-def _replace(desk: Desk, asked: Asked, memory: OpenMemory, file: str) -> Response:
-    wanted = asked.text("by").strip()
+def _replace(project: OpenProject, request: PageRequest, memory: OpenMemory, file: str) -> Response:
+    wanted = request.text("by").strip()
     if not wanted:
         raise InputError("say which memory replaces it: a file name, an id, or words of its title")
-    newer_memory, newer = required(desk.app, wanted)
+    newer_memory, newer = required(project.app, wanted)
     if newer_memory.place != memory.place:
         raise InputError(
             f"{memory.label(file)} and {wanted} are of different scopes; move one first"
@@ -105,55 +105,57 @@ def _replace(desk: Desk, asked: Asked, memory: OpenMemory, file: str) -> Respons
     if isinstance(outcome, Declined):
         raise InputError("; ".join(filter(None, (outcome.reason, outcome.advice))))
     note = f"Replaced by {memory.label(newer)}; both are kept"
-    return then(desk, f"/memory/{memory.label(file)}", note)
+    return then(project, f"/memory/{memory.label(file)}", note)
 
 
-def _restore(desk: Desk, asked: Asked, memory: OpenMemory, file: str) -> Response:
+def _restore(project: OpenProject, request: PageRequest, memory: OpenMemory, file: str) -> Response:
     memory.keeper.restore(file, PERSON)
-    return then(desk, f"/memory/{memory.label(file)}", "It is valid again")
+    return then(project, f"/memory/{memory.label(file)}", "It is valid again")
 
 
-def _forget(desk: Desk, asked: Asked, memory: OpenMemory, file: str) -> Response:
+def _forget(project: OpenProject, request: PageRequest, memory: OpenMemory, file: str) -> Response:
     revision = memory.keeper.forget(file, PERSON)
     note = f"Forgot {memory.label(file)}; history still has it"
     path = f"/history/{revision.short}" if revision else "/memory"
-    return then(desk, path, note)
+    return then(project, path, note)
 
 
-def _forget_everywhere(desk: Desk, asked: Asked, memory: OpenMemory, file: str) -> Response:
-    forgetting = Forgetting(desk.app, memory, file)
+def _forget_everywhere(
+    project: OpenProject, request: PageRequest, memory: OpenMemory, file: str
+) -> Response:
+    forgetting = Forgetting(project.app, memory, file)
     # Only files that the page listed: an address in a form is no permission to change any file.
-    chosen = set(asked.texts("also"))
+    chosen = set(request.texts("also"))
     also = [one.path for one in forgetting.elsewhere() if str(one.path) in chosen]
     done = forgetting.run(PERSON, also)
-    return then(desk, f"/receipt/{desk.tell(done)}")
+    return then(project, f"/receipt/{project.keep_note(done)}")
 
 
-def receipt(desk: Desk, asked: Asked) -> Response:
+def receipt(project: OpenProject, request: PageRequest) -> Response:
     """What was removed where, after forgetting a memory everywhere."""
-    done = desk.told(asked.path["key"])
+    done = project.note(request.path["key"])
     if done is None:
         raise InputError("this receipt is gone: receipts are shown until `reverie ui` ends")
-    home = desk.app.settings.person_home
-    return page(desk, asked, "memory/receipt.html", receipt=done, home=Path(home))
+    home = project.app.settings.person_home
+    return page(project, request, "memory/receipt.html", receipt=done, home=Path(home))
 
 
 # --- several at once ---
 
 
-def bulk(desk: Desk, asked: Asked) -> Response:
+def bulk(project: OpenProject, request: PageRequest) -> Response:
     """Pin, unpin or forget several; those that changed since they were listed are left alone."""
-    stamps = {entry.file: f"{entry.mtime.timestamp():.6f}" for entry in desk.entries()}
-    chosen = [one.rpartition("@") for one in asked.texts("items")]
+    stamps = {entry.file: f"{entry.mtime.timestamp():.6f}" for entry in project.entries()}
+    chosen = [one.rpartition("@") for one in request.texts("items")]
     fresh = [label for label, _, stamp in chosen if stamps.get(label) == stamp]
-    action = asked.text("do")
+    action = request.text("do")
     if not chosen:
         raise InputError("mark at least one memory first")
     if action == "forget":
-        _forget_all(desk, fresh)
+        _forget_all(project, fresh)
     elif action in ("pin", "unpin"):
         for label in fresh:
-            memory, file = desk.part(label)
+            memory, file = project.part(label)
             memory.keeper.pin(file, PERSON, pinned=action == "pin")
     else:
         raise InputError(f"{action!r} is nothing that can be done with several memories")
@@ -161,15 +163,15 @@ def bulk(desk: Desk, asked: Asked) -> Response:
     note = f"{verb} {counted(len(fresh), 'memory', 'memories')}"
     if left := len(chosen) - len(fresh):
         note += f"; {left} changed since the list was shown and {'was' if left == 1 else 'were'} left alone"
-    return then(desk, "/memory", note)
+    return then(project, "/memory", note)
 
 
-def _forget_all(desk: Desk, labels: list[str]) -> None:
+def _forget_all(project: OpenProject, labels: list[str]) -> None:
     """One change for each scope, so that one undo brings all of them back."""
     files: defaultdict[str, list[str]] = defaultdict(list)
     for label in labels:
-        memory, file = desk.part(label)
+        memory, file = project.part(label)
         files[memory.scope].append(file)
-    for part in desk.memory.parts:
+    for part in project.memory.parts:
         if files[part.scope]:
             part.keeper.forget_all(files[part.scope], PERSON)

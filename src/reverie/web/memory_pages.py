@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from reverie.memory.format.revisions import Revision
     from reverie.memory.format.topic import Topic
     from reverie.memory.opening import OpenMemory
-    from reverie.web.desk import Asked, Desk
+    from reverie.web.open_project import OpenProject, PageRequest
 
 A_PAGE = 50
 MOST_HITS = 30
@@ -46,20 +46,20 @@ AGES = {"a day": 1, "a week": 7, "a month": 30, "a year": 365}
 FILTERS = ("type", "scope", "origin", "age", "state")
 
 
-def listing(desk: Desk, asked: Asked) -> Response:
+def listing(project: OpenProject, request: PageRequest) -> Response:
     """Every memory that fits the filters, or what a search found, with the reasons."""
-    as_of = moment_of(asked.query.get("as_of", ""))
-    question = asked.query.get("q", "").strip()
-    chosen = {name: asked.query.get(name, "") for name in FILTERS}
-    number = max(1, asked.number("page", 1))
+    as_of = moment_of(request.query.get("as_of", ""))
+    question = request.query.get("q", "").strip()
+    chosen = {name: request.query.get(name, "") for name in FILTERS}
+    number = max(1, request.number("page", 1))
     # A search also finds what was replaced or archived, with its mark, unless a state is chosen.
     wanted = {**chosen, "state": chosen["state"] or "all"} if question else chosen
-    hits = _hits(desk, question, as_of, wanted) if question else None
-    found = [] if question else _fitting(desk, desk.entries(as_of), wanted)
-    rows = desk.rows(found[(number - 1) * A_PAGE : number * A_PAGE])
+    hits = _hits(project, question, as_of, wanted) if question else None
+    found = [] if question else _fitting(project, project.entries(as_of), wanted)
+    rows = project.rows(found[(number - 1) * A_PAGE : number * A_PAGE])
     return page(
-        desk,
-        asked,
+        project,
+        request,
         "memory/list.html",
         rows=rows,
         total=len(found),
@@ -76,8 +76,8 @@ def listing(desk: Desk, asked: Asked) -> Response:
             "state": tuple(STATES),
         },
         as_of=as_of.date().isoformat() if as_of else "",
-        days=_days(desk),
-        today=desk.now().date().isoformat(),
+        days=_days(project),
+        today=project.now().date().isoformat(),
     )
 
 
@@ -92,10 +92,10 @@ def moment_of(day: str) -> datetime | None:
 
 
 def _fitting(
-    desk: Desk, entries: Sequence[ManifestEntry], chosen: dict[str, str]
+    project: OpenProject, entries: Sequence[ManifestEntry], chosen: dict[str, str]
 ) -> list[ManifestEntry]:
     """The entries that fit all filters, pinned first."""
-    now = desk.now()
+    now = project.now()
     fits = STATES.get(chosen["state"] or "current", STATES["current"])
     oldest = now - timedelta(days=AGES.get(chosen["age"], 100_000))
     found = [
@@ -107,29 +107,29 @@ def _fitting(
         and entry.mtime >= oldest
     ]
     if chosen["origin"]:
-        found = [entry for entry in found if desk.origin_of(entry) == chosen["origin"]]
+        found = [entry for entry in found if project.origin_of(entry) == chosen["origin"]]
     return sorted(found, key=lambda entry: not entry.pinned)
 
 
 def _hits(
-    desk: Desk, question: str, as_of: datetime | None, chosen: dict[str, str]
+    project: OpenProject, question: str, as_of: datetime | None, chosen: dict[str, str]
 ) -> dict[str, Any]:
     """What a search found among the memories that fit the filters, best first, and the reasons."""
     if as_of is None:
-        found = desk.ranker.search(question, limit=MOST_HITS)
+        found = project.ranker.search(question, limit=MOST_HITS)
     else:
-        found = recall_as_of(desk.memory, question, as_of, MOST_HITS)
-    shown = read_hits(desk.app, found, question, as_of, memory=desk.memory, ids={})
+        found = recall_as_of(project.memory, question, as_of, MOST_HITS)
+    shown = read_hits(project.app, found, question, as_of, memory=project.memory, ids={})
     keys = {one.hit.key for one in shown}
     if as_of is None:
-        known: Sequence[ManifestEntry] = desk.memory.topics.some(sorted(keys))
+        known: Sequence[ManifestEntry] = project.memory.topics.some(sorted(keys))
     else:
-        known = [entry for entry in desk.entries(as_of) if entry.file in keys]
-    entries = {entry.file: entry for entry in _fitting(desk, known, chosen)}
+        known = [entry for entry in project.entries(as_of) if entry.file in keys]
+    entries = {entry.file: entry for entry in _fitting(project, known, chosen)}
     kept = [one for one in shown if one.hit.key in entries]
     rows = [
         {"hit": one.hit, "mark": one.mark, "good": one.good, **row}
-        for one, row in zip(kept, desk.rows([entries[o.hit.key] for o in kept]), strict=True)
+        for one, row in zip(kept, project.rows([entries[o.hit.key] for o in kept]), strict=True)
     ]
     return {
         "good": [row for row in rows if row["good"]],
@@ -140,11 +140,11 @@ def _hits(
     }
 
 
-def _days(desk: Desk) -> int:
+def _days(project: OpenProject) -> int:
     """How many days back the history goes: the length of the as-of slider."""
-    firsts = [_first_change(part) for part in desk.memory.parts]
-    first = min((at for at in firsts if at), default=desk.app.clock.now())
-    return max(1, int((desk.app.clock.now() - first) // 86_400) + 1)
+    firsts = [_first_change(part) for part in project.memory.parts]
+    first = min((at for at in firsts if at), default=project.app.clock.now())
+    return max(1, int((project.app.clock.now() - first) // 86_400) + 1)
 
 
 def _first_change(memory: OpenMemory) -> float | None:
@@ -157,23 +157,25 @@ def _first_change(memory: OpenMemory) -> float | None:
 # --- one memory ---
 
 
-def one(desk: Desk, asked: Asked) -> Response:
+def one(project: OpenProject, request: PageRequest) -> Response:
     """One memory in full; with `?edit` its text to change, with `?forget` what forgetting would do."""
-    label = asked.path["label"]
-    as_of = moment_of(asked.query.get("as_of", ""))
-    data = read_memory(desk, label, as_of)
-    if asked.query.get("edit"):
-        return page(desk, asked, "memory/edit.html", **data, problem="")
-    if asked.query.get("forget"):
-        return page(desk, asked, "memory/forget.html", **data, elsewhere=_elsewhere(desk, label))
-    return page(desk, asked, "memory/one.html", **data)
+    label = request.path["label"]
+    as_of = moment_of(request.query.get("as_of", ""))
+    data = read_memory(project, label, as_of)
+    if request.query.get("edit"):
+        return page(project, request, "memory/edit.html", **data, problem="")
+    if request.query.get("forget"):
+        return page(
+            project, request, "memory/forget.html", **data, elsewhere=_elsewhere(project, label)
+        )
+    return page(project, request, "memory/one.html", **data)
 
 
-def read_memory(desk: Desk, label: str, as_of: datetime | None = None) -> dict[str, Any]:
+def read_memory(project: OpenProject, label: str, as_of: datetime | None = None) -> dict[str, Any]:
     """All that the page of a memory shows."""
-    memory, file = desk.part(label)
+    memory, file = project.part(label)
     topic, version, changed = _read(memory, file, as_of)
-    now = as_of or desk.now()
+    now = as_of or project.now()
     return {
         "label": label,
         "topic": topic,
@@ -183,13 +185,15 @@ def read_memory(desk: Desk, label: str, as_of: datetime | None = None) -> dict[s
         "age": age.words(changed, now) if changed else "",
         "term": age.term(topic.valid_from, topic.valid_until, now),
         "scope": memory.scope,
-        "anchors": [(one, anchors.check([one], desk.app.project.root)) for one in topic.anchors],
-        "links": [(link, _target(desk, memory, link)) for link in topic.linked],
-        "linked_from": [] if as_of else list(_linked_from(desk, label, topic)),
+        "anchors": [(one, anchors.check([one], project.app.project.root)) for one in topic.anchors],
+        "links": [(link, _target(project, memory, link)) for link in topic.linked],
+        "linked_from": [] if as_of else list(_linked_from(project, label, topic)),
         "supersedes": [memory.label(file) for file in topic.supersedes],
         "superseded_by": memory.label(topic.superseded_by) if topic.superseded_by else "",
         "changes": _changes(memory, file),
-        "uses": {kind: desk.memory.use_counts(kind).get(label, 0) for kind in ("recalled", "used")},
+        "uses": {
+            kind: project.memory.use_counts(kind).get(label, 0) for kind in ("recalled", "used")
+        },
         "as_of": as_of.date().isoformat() if as_of else "",
     }
 
@@ -224,43 +228,43 @@ def _names(label: str, topic: Topic) -> set[str]:
     return {name.casefold() for name in (file, file.removesuffix(".md"), label, topic.name)}
 
 
-def _target(desk: Desk, memory: OpenMemory, link: str) -> str:
+def _target(project: OpenProject, memory: OpenMemory, link: str) -> str:
     """The label of the memory that a link means; empty when there is none."""
     for name in (link, f"{link}.md"):
         for label in (memory.label(name), name):
-            if desk.memory.topics.has(label):
+            if project.memory.topics.has(label):
                 return label
     return ""
 
 
-def _linked_from(desk: Desk, label: str, topic: Topic) -> Iterator[str]:
+def _linked_from(project: OpenProject, label: str, topic: Topic) -> Iterator[str]:
     """The memories that link to this one; in a large directory only those a search finds."""
     wanted = _names(label, topic)
-    if desk.memory.store.large:
+    if project.memory.store.large:
         stem = split(label)[1].removesuffix(".md")
-        found = [hit.key for hit in desk.ranker.search(stem, limit=MOST_HITS).hits]
-        entries = desk.memory.topics.some(found)
+        found = [hit.key for hit in project.ranker.search(stem, limit=MOST_HITS).hits]
+        entries = project.memory.topics.some(found)
     else:
-        entries = desk.entries()
+        entries = project.entries()
     for entry in entries:
-        if entry.file != label and wanted & {link.casefold() for link in desk.links_of(entry)}:
+        if entry.file != label and wanted & {link.casefold() for link in project.links_of(entry)}:
             yield entry.file
 
 
-def _elsewhere(desk: Desk, label: str) -> list[Any]:
-    memory, file = desk.part(label)
-    return list(Forgetting(desk.app, memory, file).elsewhere())
+def _elsewhere(project: OpenProject, label: str) -> list[Any]:
+    memory, file = project.part(label)
+    return list(Forgetting(project.app, memory, file).elsewhere())
 
 
 # --- where it came from ---
 
 
-def source(desk: Desk, asked: Asked) -> Response:
+def source(project: OpenProject, request: PageRequest) -> Response:
     """The very messages a memory came from: `session#message`, or the whole session's first words."""
-    session, _, message = asked.query.get("of", "").partition("#")
+    session, _, message = request.query.get("of", "").partition("#")
     said = []
     problem = ""
-    path = desk.sessions().get(session)
+    path = project.sessions().get(session)
     if path is None:
         problem = f"the session {session} is no longer there"
     else:

@@ -20,7 +20,7 @@ from reverie.text.figures import counted, dollars, share, sparkline, tokens, whe
 from reverie.text.words import terms
 
 if TYPE_CHECKING:
-    from reverie.web.desk import Asked, Desk
+    from reverie.web.open_project import OpenProject, PageRequest
 
 VIEWS = {
     "memory": "Memory",
@@ -131,7 +131,9 @@ def _environment() -> Environment:
     return made
 
 
-def page(desk: Desk, asked: Asked, template: str, *, status: int = 200, **data: Any) -> Response:
+def page(
+    project: OpenProject, request: PageRequest, template: str, *, status: int = 200, **data: Any
+) -> Response:
     """A page from a template, with what every page shows."""
     view = template.partition("/")[0].partition(".")[0]
     text = (
@@ -139,12 +141,12 @@ def page(desk: Desk, asked: Asked, template: str, *, status: int = 200, **data: 
         .get_template(template)
         .render(
             view=view,
-            project=desk.project_name,
-            csrf=asked.csrf,
-            here=asked.url,
-            note=desk.told(asked.query.get("note", "")),
-            waiting=desk.waiting(),
-            alarm=desk.alarm(),
+            project=project.project_name,
+            csrf=request.csrf,
+            here=request.url,
+            note=project.note(request.query.get("note", "")),
+            waiting=project.waiting(),
+            alarm=project.alarm(),
             **data,
         )
     )
@@ -156,7 +158,7 @@ def fragment(template: str, **data: Any) -> Response:
     return HTMLResponse(_environment().get_template(template).render(**data))
 
 
-def then(desk: Desk, path: str, note: str = "", **query: object) -> Response:
+def then(project: OpenProject, path: str, note: str = "", **query: object) -> Response:
     """Go to a page after a change, and say there what was done."""
-    key = desk.tell(note) if note else ""
+    key = project.keep_note(note) if note else ""
     return RedirectResponse(address(path, **query, note=key), status_code=303)

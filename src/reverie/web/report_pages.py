@@ -14,7 +14,7 @@ from reverie.workspace.spending import KINDS, MOST_DAYS, spending
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from reverie.web.desk import Asked, Desk
+    from reverie.web.open_project import OpenProject, PageRequest
 
 _RUNS = 12
 
@@ -34,18 +34,18 @@ KEYS = {
 }
 
 
-def spend(desk: Desk, asked: Asked) -> Response:
+def spend(project: OpenProject, request: PageRequest) -> Response:
     """By purpose, model, session, day; caps and what is left; this project and all others."""
-    by = asked.query.get("by", "purpose")
+    by = request.query.get("by", "purpose")
     by = by if by in KINDS else "purpose"
-    days = min(max(1, asked.number("days", 30)), 3650)
-    data = spending(desk.app, by, days)
-    today = desk.now().date()
+    days = min(max(1, request.number("days", 30)), 3650)
+    data = spending(project.app, by, days)
+    today = project.now().date()
     shown = len(data["per_day"])
     dates = [(today - timedelta(days=shown - 1 - n)).isoformat() for n in range(shown)]
     return page(
-        desk,
-        asked,
+        project,
+        request,
         "spend.html",
         kinds=KINDS,
         dates=dates,
@@ -54,25 +54,25 @@ def spend(desk: Desk, asked: Asked) -> Response:
     )
 
 
-def impact(desk: Desk, asked: Asked) -> Response:
+def impact(project: OpenProject, request: PageRequest) -> Response:
     """What happened, and whether it helped."""
     return page(
-        desk,
-        asked,
+        project,
+        request,
         "impact.html",
-        stats=stats_of(desk.app, desk.memory),
-        report=outcome_report(desk.app),
+        stats=stats_of(project.app, project.memory),
+        report=outcome_report(project.app),
     )
 
 
-def health(desk: Desk, asked: Asked) -> Response:
+def health(project: OpenProject, request: PageRequest) -> Response:
     """The findings of doctor with the command that mends each, and when learning last ran."""
     order = {"wrong": 0, "note": 1, "ok": 2}
-    findings = sorted(desk.checks(desk.app), key=lambda finding: order[finding.state])
-    runs = runs_of(desk.app)
+    findings = sorted(project.checks(project.app), key=lambda finding: order[finding.state])
+    runs = runs_of(project.app)
     return page(
-        desk,
-        asked,
+        project,
+        request,
         "health.html",
         findings=findings,
         runs=list(reversed(runs[-_RUNS:])),
@@ -80,6 +80,6 @@ def health(desk: Desk, asked: Asked) -> Response:
     )
 
 
-def keys(desk: Desk, asked: Asked) -> Response:
+def keys(project: OpenProject, request: PageRequest) -> Response:
     """The keys, also for those without JavaScript."""
-    return page(desk, asked, "keys.html", keys=KEYS)
+    return page(project, request, "keys.html", keys=KEYS)

@@ -31,14 +31,14 @@ from reverie.web import (
     report_pages,
     session_pages,
 )
-from reverie.web.desk import Asked, Desk
+from reverie.web.open_project import OpenProject, PageRequest
 from reverie.web.rendering import page
 from reverie.web.security import CSRF, HOST, Access, Gate
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-Page = Callable[[Desk, Asked], Response]
+Page = Callable[[OpenProject, PageRequest], Response]
 
 STATIC = Path(__file__).parent / "static"
 DEFAULT_PORT = 7349
@@ -75,24 +75,24 @@ CHANGES: dict[str, Page] = {
 }
 
 
-def make_app(desk: Desk, access: Access) -> Starlette:
+def make_app(project: OpenProject, access: Access) -> Starlette:
     """The page as an ASGI app; everything but the static files runs on one worker thread."""
     worker = ThreadPoolExecutor(1, thread_name_prefix="page")
 
     @asynccontextmanager
     async def living(app: Starlette) -> AsyncIterator[None]:
         # The first search would wait for the index and the model to be read.
-        asyncio.get_running_loop().run_in_executor(worker, desk.warm_up)
+        asyncio.get_running_loop().run_in_executor(worker, project.warm_up)
         yield
-        await asyncio.get_running_loop().run_in_executor(worker, desk.close)
+        await asyncio.get_running_loop().run_in_executor(worker, project.close)
         worker.shutdown()
 
     def route(path: str, handler: Page, method: str) -> Route:
         async def endpoint(request: Request) -> Response:
-            asked = await _asked(request, access)
+            asked = await _page_request(request, access)
             if isinstance(asked, Response):
                 return asked
-            work = partial(_answered, handler, desk, asked)
+            work = partial(_answered, handler, project, asked)
             return await asyncio.get_running_loop().run_in_executor(worker, work)
 
         return Route(path, endpoint, methods=[method])
@@ -110,7 +110,7 @@ def make_app(desk: Desk, access: Access) -> Starlette:
     return Starlette(routes=routes, middleware=layers, lifespan=living)
 
 
-async def _asked(request: Request, access: Access) -> Asked | Response:
+async def _page_request(request: Request, access: Access) -> PageRequest | Response:
     """The request as a page sees it; a change without its CSRF token is refused."""
     cookie = request.cookies.get(access.cookie, "")
     form = FormData()
@@ -123,20 +123,20 @@ async def _asked(request: Request, access: Access) -> Asked | Response:
         if not isinstance(given, str) or not access.allows_change(cookie, given):
             return PlainTextResponse("this form is from another run; reload the page\n", 403)
     here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return Asked(
+    return PageRequest(
         request.path_params, request.query_params, form, access.csrf(cookie), here, request.method
     )
 
 
-def _answered(handler: Page, desk: Desk, asked: Asked) -> Response:
+def _answered(handler: Page, project: OpenProject, request: PageRequest) -> Response:
     """The page's answer; what a person can mend is shown as a page of its own."""
     try:
-        return handler(desk, asked)
+        return handler(project, request)
     except InputError as error:
-        status = 404 if asked.method == "GET" else 400
-        return page(desk, asked, "problem.html", status=status, message=str(error))
+        status = 404 if request.method == "GET" else 400
+        return page(project, request, "problem.html", status=status, message=str(error))
     except ReverieError as error:
-        return page(desk, asked, "problem.html", status=409, message=str(error))
+        return page(project, request, "problem.html", status=409, message=str(error))
 
 
 def listen(port: int | None) -> socket.socket:
@@ -144,10 +144,12 @@ def listen(port: int | None) -> socket.socket:
     return http_server.listen(HOST, *((DEFAULT_PORT, 0) if port is None else (port,)))
 
 
-def serve(desk: Desk, opened: socket.socket, access: Access, ready: Callable[[], None]) -> None:
+def serve(
+    project: OpenProject, opened: socket.socket, access: Access, ready: Callable[[], None]
+) -> None:
     """Serve until SIGINT or SIGTERM; `ready` is called once a browser can connect."""
     config = uvicorn.Config(
-        make_app(desk, access),
+        make_app(project, access),
         ws="none",
         log_config=None,
         access_log=False,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from reverie.conversation.timeline import Timeline
     from reverie.core.messages import Block, Message
-    from reverie.web.desk import Asked, Desk
+    from reverie.web.open_project import OpenProject, PageRequest
 
 A_PAGE = 25
 MESSAGES_A_PAGE = 60
@@ -51,22 +51,22 @@ class Turn:
     gone: bool
 
 
-def listing(desk: Desk, asked: Asked) -> Response:
+def listing(project: OpenProject, request: PageRequest) -> Response:
     """Every conversation of the project, newest first."""
-    found = sorted(desk.sessions().items(), key=lambda pair: _changed(pair[1]), reverse=True)
-    number = max(1, asked.number("page", 1))
+    found = sorted(project.sessions().items(), key=lambda pair: _changed(pair[1]), reverse=True)
+    number = max(1, request.number("page", 1))
     rows = []
     for name, path in found[(number - 1) * A_PAGE : number * A_PAGE]:
         try:
-            rows.append(session_row(path, desk.app.ledger) | {"session": name})
+            rows.append(session_row(path, project.app.ledger) | {"session": name})
         except TranscriptError:
             continue
-    now = desk.app.clock.now()
+    now = project.app.clock.now()
     for row in rows:
         row["live"] = now - row["last"] < LIVE_SECONDS
     return page(
-        desk,
-        asked,
+        project,
+        request,
         "sessions/list.html",
         rows=rows,
         total=len(found),
@@ -82,19 +82,19 @@ def _changed(path: Path) -> float:
         return 0.0
 
 
-def one(desk: Desk, asked: Asked) -> Response:
+def one(project: OpenProject, request: PageRequest) -> Response:
     """One session: its series as plots and as a table, and the transcript with what was sent."""
-    path = _path(desk, asked.path["id"])
-    timeline = read_timeline(desk.app.settings, path)
+    path = _path(project, request.path["id"])
+    timeline = read_timeline(project.app.settings, path)
     turns = list(_turns(path))
     pages = -(-len(turns) // MESSAGES_A_PAGE) or 1
-    wanted = asked.query.get("message", "")
-    number = min(max(1, asked.number("page", _page_of(turns, wanted))), pages)
+    wanted = request.query.get("message", "")
+    number = min(max(1, request.number("page", _page_of(turns, wanted))), pages)
     return page(
-        desk,
-        asked,
+        project,
+        request,
         "sessions/one.html",
-        id=asked.path["id"],
+        id=request.path["id"],
         timeline=timeline,
         calls=_calls(timeline),
         turns=turns[(number - 1) * MESSAGES_A_PAGE : number * MESSAGES_A_PAGE],
@@ -102,14 +102,14 @@ def one(desk: Desk, asked: Asked) -> Response:
         number=number,
         pages=pages,
         wanted=wanted,
-        live=desk.app.clock.now() - _changed(path) < LIVE_SECONDS,
+        live=project.app.clock.now() - _changed(path) < LIVE_SECONDS,
         changed=_changed(path),
     )
 
 
-def series(desk: Desk, asked: Asked) -> Response:
+def series(project: OpenProject, request: PageRequest) -> Response:
     """The figures of the plots: one column a call."""
-    timeline = read_timeline(desk.app.settings, _path(desk, asked.path["id"]))
+    timeline = read_timeline(project.app.settings, _path(project, request.path["id"]))
     measured = [point for point in timeline.points if point.fill]
     parts = (
         [name for name in measured[0].fill if any(p.fill[name] for p in measured)]
@@ -139,8 +139,8 @@ def series(desk: Desk, asked: Asked) -> Response:
     )
 
 
-def _path(desk: Desk, name: str) -> Path:
-    found = desk.sessions().get(name)
+def _path(project: OpenProject, name: str) -> Path:
+    found = project.sessions().get(name)
     if found is None:
         raise InputError(f"no session {name!r} here")
     return found

@@ -31,7 +31,7 @@ def command(
 
     \b
     reverie compact 20261115-0930
-    reverie compact 20261115-0930 keep the list of failing tests
+    reverie compact 20261101 keep the list of failing tests
     """
     app = frame.app()
     data = asyncio.run(_compact(app, session, " ".join(instructions), model))

@@ -37,7 +37,7 @@ def command(frame: Invocation, port: int | None, no_browser: bool) -> None:
             f"`reverie ui` needs the package {error.name}; install it with: pip install 'reverie[web]'"
         ) from error
     from reverie.cli.wiring.doctor import examine
-    from reverie.web.desk import Desk
+    from reverie.web.open_project import OpenProject
     from reverie.web.security import Access
 
     # Fails here, before a browser is opened, if memory is off or cannot be read.
@@ -56,4 +56,4 @@ def command(frame: Invocation, port: int | None, no_browser: bool) -> None:
         if not (no_browser or frame.as_json):
             click.launch(url)
 
-    server.serve(Desk(app, examine), listener, access, ready)
+    server.serve(OpenProject(app, examine), listener, access, ready)

@@ -38,6 +38,8 @@ def command(frame: Invocation, session: str | None, once: bool) -> None:
     reverie watch --once --json
     """
     app = frame.app()
+    if not (once or frame.as_json or frame.quiet):
+        click.echo(printable(f"Watching {app.project.root}; Ctrl-C ends it."), err=True)
     for row in _rows(app, session, once=once):
         if frame.as_json:
             click.echo(printable_json(row))

@@ -78,7 +78,7 @@ def command(
     contains all of them. On a terminal it asks first; elsewhere words, and --everywhere, need --yes.
 
     \b
-    reverie forget project_audit.md
+    reverie forget project_freeze.md
     reverie forget old staging server --everywhere
     """
     app = frame.app()

@@ -38,8 +38,8 @@ def command(frame: Invocation, shell: str) -> None:
     Completes commands, options, memory names and session ids.
 
     \b
-    eval "$(reverie completion bash)"      in ~/.bashrc
-    eval "$(reverie completion zsh)"       in ~/.zshrc, after compinit
+    eval "$(reverie completion bash)"      # in ~/.bashrc
+    eval "$(reverie completion zsh)"       # in ~/.zshrc, after compinit
     reverie completion fish > ~/.config/fish/completions/reverie.fish
     """
     root = click.get_current_context().find_root().command

@@ -30,6 +30,7 @@ def command(frame: Invocation, action: str, url: str | None, branch: str) -> Non
     remote URL sets the remote; sync pulls, merges each file and pushes; status shows what is unsent.
 
     \b
+    reverie settings set features.team true
     reverie team remote git@example.com:team/memory.git
     reverie team sync
     """

@@ -60,11 +60,15 @@ def take_back(
 
 
 def of_session(history: History, session: str) -> list[Revision]:
-    """Everything a session changed, newest first."""
-    found = [revision for revision in history.log() if revision.author.session == session]
+    """Everything a session changed, newest first; the start of its id is enough."""
+    found = [one for one in history.log() if session and one.author.session.startswith(session)]
+    exact = [one for one in found if one.author.session == session]
+    names = sorted({one.author.session for one in found})
     if not found:
         raise InputError(f"session {session!r} changed nothing in this memory")
-    return found
+    if not exact and len(names) > 1:
+        raise InputError(f"{session!r} fits several sessions: {', '.join(names[:5])}")
+    return exact or found
 
 
 def of_dream(history: History, dream: str) -> list[Revision]:

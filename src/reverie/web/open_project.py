@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # The author of every change made in the page.
 PERSON = Author("user")
 _MOST_NOTES = 200
-_MOST_MOMENTS = 8
+_MOST_REVISIONS = 8
 _MOST_CHANGES = 2_000
 
 
@@ -55,7 +55,7 @@ Checks = Callable[["Workspace"], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """One request as a page sees it."""
 
     path: Mapping[str, str]
@@ -80,8 +80,8 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Desk:
-    """The opened project, and what was told after the last changes."""
+class OpenProject:
+    """The opened project, and the notes to show after the last changes."""
 
     app: Workspace
     checks: Checks
@@ -94,7 +94,7 @@ class Desk:
     _ids: tuple[Sequence[ManifestEntry], dict[str, str]] | None = None
     _origins: dict[tuple[str, float], str] = field(default_factory=dict)
     _links: dict[tuple[str, float], tuple[str, ...]] = field(default_factory=dict)
-    _moments: OrderedDict[str, list[ManifestEntry]] = field(default_factory=OrderedDict)
+    _at_revision: OrderedDict[str, list[ManifestEntry]] = field(default_factory=OrderedDict)
 
     @property
     def memory(self) -> OpenMemory:
@@ -126,9 +126,9 @@ class Desk:
         """The memory that a label belongs to, and the file's name there."""
         return self.memory.part(label) or (self.memory, label)
 
-    # --- what is told after a change ---
+    # --- notes shown after a change ---
 
-    def tell(self, note: Any) -> str:
+    def keep_note(self, note: Any) -> str:
         """Keep a note for the next page; the key goes into its address, so that it can be reloaded."""
         key = secrets.token_hex(6)
         self._notes[key] = note
@@ -136,7 +136,7 @@ class Desk:
             self._notes.popitem(last=False)
         return key
 
-    def told(self, key: str) -> Any:
+    def note(self, key: str) -> Any:
         return self._notes.get(key)
 
     def waiting(self) -> int:
@@ -155,15 +155,19 @@ class Desk:
     def entries(self, as_of: datetime | None = None) -> Sequence[ManifestEntry]:
         """Every memory under its displayed name, newest first; also as they were at a time."""
         if as_of is None:
-            return self._following() if self.memory.store.large else self.memory.topics.entries()
+            return (
+                self._entries_of_large()
+                if self.memory.store.large
+                else self.memory.topics.entries()
+            )
         found: list[ManifestEntry] = []
         for part in self.memory.parts:
             revision = part.history.as_of(as_of)
             if revision is not None:
-                found += self._then(part, revision.id, revision.at)
+                found += self._entries_at(part, revision.id, revision.at)
         return found
 
-    def _following(self) -> Sequence[ManifestEntry]:
+    def _entries_of_large(self) -> Sequence[ManifestEntry]:
         """The entries of a large directory: all of them once, then only what changed."""
         topics = self.memory.topics
         seen = topics.changes(self._upto, _MOST_CHANGES)
@@ -216,19 +220,19 @@ class Desk:
             self._links[key] = stored.topic.linked if stored else ()
         return self._links[key]
 
-    def _then(self, part: OpenMemory, revision: str, at: float) -> list[ManifestEntry]:
-        if revision not in self._moments:
+    def _entries_at(self, part: OpenMemory, revision: str, at: float) -> list[ManifestEntry]:
+        if revision not in self._at_revision:
             then = datetime.fromtimestamp(at, UTC)
-            self._moments[revision] = [
+            self._at_revision[revision] = [
                 manifest.entry(part.label(file), data, then)
                 for file in part.history.files(revision)
                 if file.endswith(".md")
                 and not is_index(file)
                 and (data := part.history.read(file, revision)) is not None
             ]
-            while len(self._moments) > _MOST_MOMENTS:
-                self._moments.popitem(last=False)
-        return self._moments[revision]
+            while len(self._at_revision) > _MOST_REVISIONS:
+                self._at_revision.popitem(last=False)
+        return self._at_revision[revision]
 
     # --- sessions ---
 
