@@ -1,6 +1,6 @@
 """How likely a memory is to help with a question: a probability from a few figures that carry over.
 
-Some figures compare the question with one memory: the share of its words the memory has (rare ones
+Some figures compare the question with one memory: the square of the share of its words the memory has (rare ones
 count more), the share it has in other words, names in common, how alike the two are in meaning and
 how much more than the store's other memories. Others are of the question alone: whether it sounds
 like one about one's own work or about the world (`prompt_kind`), and whether its meaning lies where
@@ -124,7 +124,7 @@ class Calibration:
         return {
             "lexical": self.words * seen.words + self.names * seen.names,
             "concepts": self.others * seen.others,
-            "semantic": self.cosine * seen.cosine + self.margin * seen.margin + _agreement(seen),
+            "semantic": self.cosine * seen.cosine + self.margin * seen.margin,
         }
 
     def base(self, seen: Figures) -> float:
@@ -145,19 +145,6 @@ class Calibration:
         if vector is None or len(vector) != len(self.direction):
             return 0.0
         return limited(sum(a * float(b) for a, b in zip(self.direction, vector, strict=True)))
-
-
-# From here on, words and meaning agree that a memory is meant.
-SURE_WORDS, SURE_COSINE, AGREEMENT = 0.4, 0.4, 10.0
-MOST_SURE_WORDS, MOST_SURE_COSINE = 0.4, 0.5
-
-
-def _agreement(seen: Figures) -> float:
-    """What speaks for a memory that has most of a question's words and its meaning as well."""
-    by_words, by_meaning = seen.words - SURE_WORDS, seen.cosine - SURE_COSINE
-    if by_words <= 0 or by_meaning <= 0:
-        return 0.0
-    return AGREEMENT * min(by_words, MOST_SURE_WORDS) * min(by_meaning, MOST_SURE_COSINE)
 
 
 # The figures that are of the question alone.
@@ -269,7 +256,8 @@ class Wanted:
         words = sum(self._weights[place] for place in mine) / self._total
         rest = max(0.0, 1 - words)
         return Figures(
-            words=words,
+            # A word or two of many are in common by chance; most of them are not.
+            words=words * words,
             others=sum(like.values()) / self._total,
             cosine=cosine,
             margin=margin,
