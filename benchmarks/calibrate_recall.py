@@ -48,7 +48,7 @@ FILE = Path(relevance.__file__).with_name("calibration.json")
 # The share of unrelated prompts that may be shown something. On sets that are left out, a few more are.
 WRONG = 0.019
 # What a prompt that tells may count more or less than one that asks: these are tried.
-TELLS = np.arange(-1.0, 2.01, 0.1)
+TELLS = np.arange(-1.0, 2.01, 0.2)
 WANTED = ("other words", "told")
 # Moves that are tried, and the shares of wrong ones at which the right ones are counted.
 MOVES = 300

@@ -7,6 +7,7 @@ too much.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
@@ -53,6 +54,9 @@ class Example:
         return bool(self.figures[0, NAMES.index("tells")])
 
 
+_KNOWN: dict[tuple[object, ...], NDArray[np.float64]] = {}
+
+
 class Store:
     """Memories compared with questions, as the index compares them."""
 
@@ -80,13 +84,22 @@ class Store:
             if self._aims is not None:
                 aim = self._aims.aimed(vector)
                 cosines = self._vectors @ np.asarray(aim.vector) - aim.common
-        wanted = Wanted(text, len(self._marks), self._rows.__getitem__, kind, topic)
-        return np.array(
-            [
-                astuple(wanted.compared(kept, float(cosine), float(margin)))
-                for kept, cosine, margin in zip(self._marks, cosines, margins, strict=True)
-            ]
-        )
+        figures = self._by_words(text, kind, topic).copy()
+        figures[:, NAMES.index("cosine")] = cosines
+        figures[:, NAMES.index("margin")] = margins
+        figures[:, NAMES.index("topic")] *= abs(topic)
+        return figures
+
+    def _by_words(self, text: str, kind: PromptKind | None, topic: float) -> NDArray[np.float64]:
+        """What does not depend on the model; kept, because it takes longest."""
+        key = (tuple(self.files), text, kind, topic > 0)
+        if key not in _KNOWN:
+            wanted = Wanted(
+                text, len(self._marks), self._rows.__getitem__, kind, math.copysign(1.0, topic)
+            )
+            compared = [astuple(wanted.compared(kept)) for kept in self._marks]
+            _KNOWN[key] = np.array(compared)
+        return _KNOWN[key]
 
 
 class Kinds:

@@ -1,6 +1,6 @@
 """How likely a memory is to help with a question: a probability from a few figures that carry over.
 
-Some figures compare the question with one memory: the square of the share of its words the memory has (rare ones
+Some figures compare the question with one memory: the share of its words the memory has (rare ones
 count more), the share it has in other words, names in common, how alike the two are in meaning and
 how much more than the store's other memories. Others are of the question alone: whether it sounds
 like one about one's own work or about the world (`prompt_kind`), and whether its meaning lies where
@@ -36,6 +36,8 @@ _COMMON_WORD = 0.35
 MOST_GROUPS = 10
 # What a question must say at least: a word that is rare, or several that are not.
 _LEAST_SAID = 1.2
+# The power of the share of words in common.
+_BY_CHANCE = 1.5
 # In a store of two, what one of them has is no common word yet.
 _SMALL = 30
 # Stores of more than some hundreds were not calibrated for: they are no stricter than those.
@@ -257,7 +259,7 @@ class Wanted:
         rest = max(0.0, 1 - words)
         return Figures(
             # A word or two of many are in common by chance; most of them are not.
-            words=words * words,
+            words=words**_BY_CHANCE,
             others=sum(like.values()) / self._total,
             cosine=cosine,
             margin=margin,
