@@ -1,8 +1,9 @@
-"""Fit what recall's figures count: `recall/prompt_kinds.json` and `recall/calibration.json`.
+"""Fit what recall's figures count: `prompt_kinds.json`, `question_maps/` and `calibration.json` of recall.
 
 First the kind of a prompt: runs of small words that questions and tasks about one's own work have and
 others do not (`recall_notes/kinds.txt` and the questions of the notes), and for each embedding model
-the direction in which such prompts lie. Then, for each model, the thresholds: how much more a prompt that
+the direction in which such prompts lie. Then, for each model, the map of its questions
+(`learn_maps.py`) and the thresholds: how much more a prompt that
 tells needs than one that asks (as shows the most right memories at the same share of wrong ones), how much
 more a large store needs, and the offset, so that at `GOOD_MATCH` a small share of the unrelated
 prompts is shown anything (`WRONG`).
@@ -11,7 +12,7 @@ The weights of the figures are those of the file. With `--move` they are moved, 
 more right ones are shown at few wrong ones. On sets that are left out this shows no more from
 stores of one project, at more wrong ones, so it is off.
 
-For each set it prints what would be shown if the set were not there: its prompts are judged by kinds, weights (if
+For each set it prints what would be shown if the set were not there: its prompts are judged by kinds, maps, weights (if
 moved) and thresholds from the other sets. `--write` writes what was learnt from all of them.
 
     python benchmarks/calibrate_recall.py [--write] [--move]
@@ -30,12 +31,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import prompt_kinds
 import recall_notes
+from learn_maps import maps_without_each
 from prompt_kinds import Labelled
 from recall_examples import NAMES, Example, Kinds, from_notes
 from recall_methods import Cached
 from report import publish
 
-from reverie.recall import relevance
+from reverie.recall import question_map, relevance
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.relevance import Calibration
 
@@ -44,9 +46,9 @@ if TYPE_CHECKING:
 
 FILE = Path(relevance.__file__).with_name("calibration.json")
 # The share of unrelated prompts that may be shown something. On sets that are left out, a few more are.
-WRONG = 0.022
+WRONG = 0.019
 # What a prompt that tells may count more or less than one that asks: these are tried.
-TELLS = np.arange(-1.0, 2.01, 0.1)
+TELLS = np.arange(-1.0, 2.01, 0.2)
 WANTED = ("other words", "told")
 # Moves that are tried, and the shares of wrong ones at which the right ones are counted.
 MOVES = 300
@@ -65,7 +67,6 @@ class Prompts:
     """Prompts with the figures of their nearest memories; `begins` are the rows at which each begins."""
 
     figures: NDArray[np.float64]
-    agreement: NDArray[np.float64]
     right: NDArray[np.float64]
     begins: NDArray[np.int64]
 
@@ -76,14 +77,14 @@ class Prompts:
         """How much speaks for the best memory of each prompt."""
         if not len(self):
             return np.zeros(0)
-        odds = (self.figures @ weights + self.agreement).max(axis=1)
+        odds = (self.figures @ weights).max(axis=1)
         return np.asarray(np.maximum.reduceat(odds, self.begins), np.float64)
 
     def shown_from(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """How much speaks for the best memory, where a right one would be shown beside it."""
         if not len(self):
             return np.zeros(0)
-        odds = self.figures @ weights + self.agreement
+        odds = self.figures @ weights
         best = odds.max(axis=1)
         right = np.where(self.right > 0, odds, -np.inf).max(axis=1)
         # Those that are as good as the right one take its place.
@@ -100,15 +101,6 @@ class Sets:
         nearest = [_nearest(example, weights) for example in examples]
         self._figures = np.stack([figures for figures, _ in nearest])
         self._right = np.stack([right for _, right in nearest])
-        self._agreement = (
-            relevance.AGREEMENT
-            * np.clip(
-                self._figures[..., WORDS] - relevance.SURE_WORDS, 0, relevance.MOST_SURE_WORDS
-            )
-            * np.clip(
-                self._figures[..., COSINE] - relevance.SURE_COSINE, 0, relevance.MOST_SURE_COSINE
-            )
-        )
         self._of = np.array([example.set for example in examples])
         self._kind = np.array([example.kind for example in examples])
         self._together = np.array([example.together for example in examples])
@@ -132,7 +124,7 @@ class Sets:
             chosen &= self._tells == tells
         rows = np.flatnonzero(chosen)
         begins = np.flatnonzero(self._first[rows])
-        return Prompts(self._figures[rows], self._agreement[rows], self._right[rows], begins)
+        return Prompts(self._figures[rows], self._right[rows], begins)
 
 
 def _nearest(example: Example, weights: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -161,12 +153,15 @@ def main() -> None:
     rows: list[list[str | int | float]] = []
     for name, embedder in recall_notes.methods():
         kinds = Kinds(crossed, prompts, embedder)
-        examples = list(from_notes(embedder, kinds))
+        maps = maps_without_each(embedder) if embedder is not None else {}
+        examples = list(from_notes(embedder, kinds, maps))
         model = embedder.name if embedder is not None else ""
         learnt, left_out = _learnt(relevance.calibration(model), examples, move=given.move)
         made[model] = replace(learnt, direction=kinds.direction)
         rows += [[name, *row] for row in left_out]
         pooled += examples if model else []
+        if given.write and maps:
+            question_map.save(model, maps[""])
         if isinstance(embedder, Cached):
             embedder.save()
     # Cosines of a model that is not known mean nothing, their order does.

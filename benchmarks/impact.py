@@ -36,7 +36,7 @@ from reverie.core.messages import Attachment, Text, new_message
 from reverie.errors import ReverieError
 from reverie.impact.asking import ask, items, open_model, share_of
 from reverie.impact.intervals import paired
-from reverie.impact.outcomes import MEASURES, Heard, heard, with_repeats
+from reverie.impact.outcomes import MEASURES, CountedSession, count_session, with_repeats
 from reverie.impact.probes import run_probes
 from reverie.impact.replay import replay
 from reverie.memory.changes.draft import NewMemory
@@ -168,10 +168,10 @@ def _recorded() -> None:
         print("REVERIE_DATA is not set: no recorded sessions are counted")
         return
     paths = sorted(Path(folder, "claude_sessions").rglob("*.jsonl*"))
-    found: list[Heard] = []
+    found: list[CountedSession] = []
     for path in paths:
         try:
-            found.append(heard(path.stem, transcripts.load(path).records))
+            found.append(count_session(path.stem, transcripts.load(path).records))
         except ReverieError:
             continue
     outcomes = with_repeats(found)

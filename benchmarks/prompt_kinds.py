@@ -106,12 +106,14 @@ def fit(
     """Logistic regression with a ridge by Newton's method; both kinds weigh the same."""
     y = np.array([float(prompt.own) for prompt in prompts])
     w = np.where(y > 0, 1.0, y.sum() / (1 - y).sum())
-    z = np.c_[np.ones(len(x)), x]
+    # Half the precision is enough, and takes half the time.
+    z = np.c_[np.ones(len(x)), x].astype(np.float32)
     found = np.zeros(z.shape[1])
     ridge = RIDGE * np.eye(z.shape[1])
     ridge[0, 0] = 1e-6
     for _ in range(STEPS):
         p = 1 / (1 + np.exp(-np.clip(z @ found + known, -30, 30)))
         slope = z.T @ (w * (p - y)) + ridge @ found
-        found -= np.linalg.solve((z * (w * p * (1 - p) + 1e-9)[:, None]).T @ z + ridge, slope)
+        counts = (w * p * (1 - p) + 1e-9).astype(np.float32)
+        found -= np.linalg.solve((z * counts[:, None]).T @ z + ridge, slope)
     return found[1:], float(found[0])

@@ -1,11 +1,13 @@
 """Questions put to stores of notes, as figures: what `calibrate_recall.py` learns from.
 
 Stores are the projects of each set of `recall_notes.py`, by themselves and together. The kind of a
-prompt is the one that is learnt without the prompt's own set, or it would be trusted too much.
+prompt and the map of its vector are those learnt without the prompt's own set, or they would be trusted
+too much.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
@@ -20,6 +22,7 @@ from reverie.ports import Embedder
 from reverie.recall import queries
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.prompt_kind import PromptKind, kind_of, limited
+from reverie.recall.question_map import QuestionMap
 from reverie.recall.relevance import Figures, Wanted, marks
 from reverie.recall.vectors import encoded
 from reverie.text.words import said_once
@@ -51,10 +54,16 @@ class Example:
         return bool(self.figures[0, NAMES.index("tells")])
 
 
+_KNOWN: dict[tuple[object, ...], NDArray[np.float64]] = {}
+
+
 class Store:
     """Memories compared with questions, as the index compares them."""
 
-    def __init__(self, docs: Sequence[MemoryDoc], embedder: Embedder | None) -> None:
+    def __init__(
+        self, docs: Sequence[MemoryDoc], embedder: Embedder | None, aims: QuestionMap | None
+    ) -> None:
+        self._aims = aims
         self.files = [doc.file for doc in docs]
         texts = [said_once((doc.name, doc.description, doc.body)) for doc in docs]
         self._marks = [marks(doc.name, doc.description, doc.body) for doc in docs]
@@ -68,15 +77,29 @@ class Store:
         cosines = np.zeros(len(self._marks))
         margins = cosines
         if self._embedder is not None and self._vectors is not None:
-            cosines = self._vectors @ encoded(self._embedder, [text], "question")[0]
+            vector = encoded(self._embedder, [text], "question")[0]
+            cosines = self._vectors @ vector
+            # Margins are for models without a map.
             margins = (cosines - cosines.mean()) / max(float(cosines.std()), 0.02)
-        wanted = Wanted(text, len(self._marks), self._rows.__getitem__, kind, topic)
-        return np.array(
-            [
-                astuple(wanted.compared(kept, float(cosine), float(margin)))
-                for kept, cosine, margin in zip(self._marks, cosines, margins, strict=True)
-            ]
-        )
+            if self._aims is not None:
+                aim = self._aims.aimed(vector)
+                cosines = self._vectors @ np.asarray(aim.vector) - aim.common
+        figures = self._by_words(text, kind, topic).copy()
+        figures[:, NAMES.index("cosine")] = cosines
+        figures[:, NAMES.index("margin")] = margins
+        figures[:, NAMES.index("topic")] *= abs(topic)
+        return figures
+
+    def _by_words(self, text: str, kind: PromptKind | None, topic: float) -> NDArray[np.float64]:
+        """What does not depend on the model; kept, because it takes longest."""
+        key = (tuple(self.files), text, kind, topic > 0)
+        if key not in _KNOWN:
+            wanted = Wanted(
+                text, len(self._marks), self._rows.__getitem__, kind, math.copysign(1.0, topic)
+            )
+            compared = [astuple(wanted.compared(kept)) for kept in self._marks]
+            _KNOWN[key] = np.array(compared)
+        return _KNOWN[key]
 
 
 class Kinds:
@@ -116,12 +139,16 @@ class Kinds:
         return float(encoded(self._embedder, [text], "question")[0] @ np.asarray(direction))
 
 
-def from_notes(embedder: Embedder | None, kinds: Kinds) -> Iterator[Example]:
+def from_notes(
+    embedder: Embedder | None, kinds: Kinds, maps: Mapping[str, QuestionMap]
+) -> Iterator[Example]:
+    """`maps` holds, for each set, the map that was learnt without it."""
     known = recall_notes.memories()
     for half, projects in recall_notes.HALVES.items():
         stores = [(project,) for project in projects]
         for store in [*stores, *([projects] if len(projects) > 1 else [])]:
-            shelf = Store([doc for project in store for doc in known[project]], embedder)
+            docs = [doc for project in store for doc in known[project]]
+            shelf = Store(docs, embedder, maps.get(half))
             asked = recall_notes.questions(half)
             for one in asked:
                 if one.kind == recall_notes.UNRELATED or one.project in store:

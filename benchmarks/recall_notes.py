@@ -1,11 +1,13 @@
 """Short project memories asked about in other words: is the right one found, and is it shown?
 
-937 memories of twenty-nine invented projects and more than 1,600 questions. Weights are learnt from all
+1,277 memories of thirty-three invented projects and more than 2,100 questions. Weights are learnt from all
 sets (`calibrate_recall.py`, which also tells what each shows when it is left out), so that these figures
 say little about strangers: `docs/benchmarks.md` has what each set showed when it was first put to
-recall. "stranger", "newcomer" and "visitor" are by other authors. Every project is asked as a store of its own; "together" puts those of a set into one store; "all" puts all
+recall. "stranger", "newcomer", "visitor" and "guest" are by other authors. Every project is asked as a store of its own; "together" puts those of a set into one store; "all" puts all
 memories into one and counts what is among the 200 that a selector model is shown. Unrelated prompts
 are put to every store. "told" are tasks and remarks, which ask nothing.
+"docs" are headings and summaries of the documentation of installed packages (`docs_pairs.py`), put to the
+paragraphs below them; those of the next package are the unrelated ones.
 
     python benchmarks/recall_notes.py [--only WORD] [--half dev] [--show KIND]
 """
@@ -20,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+import docs_pairs
 from recall_methods import Cached
 from report import RESULTS, publish
 from tradeoff_plot import Curve, plot_tradeoff
@@ -45,11 +48,14 @@ HALVES = {
     "stranger": ("kettles", "tidepool", "wetland", "family"),
     "newcomer": ("hosp", "cli", "arcade", "bnb"),
     "visitor": ("civic", "payfin", "firmware", "choir"),
+    "guest": ("tide", "moss", "labo", "quil"),
 }
 SHOWN = 5
 NOW = 1_790_000_000.0
 KINDS = ("shared words", "other words", "told", "other language", "long prompt", "follow-up")
 UNRELATED = "unrelated"
+DOCS = "docs"
+DRAWN = ("final", "last", "stranger", "newcomer", "visitor", "guest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ class Answer:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="run methods whose name contains this")
-    parser.add_argument("--half", choices=list(HALVES), action="append", help="run on this half")
+    parser.add_argument("--half", choices=[*HALVES, DOCS], action="append", help="run on this half")
     parser.add_argument("--show", help="print the questions of this kind that showed nothing right")
     given = parser.parse_args()
     rows: list[list[str | int | float]] = []
@@ -94,15 +100,10 @@ def main() -> None:
         if given.only and given.only not in name:
             continue
         drawn: list[Answer] = []
-        for half in given.half or HALVES:
-            for store in ("each", "together") if len(HALVES[half]) > 1 else ("each",):
-                answers = list(answered(half, embedder, together=store == "together"))
-                rows += [[name, half, store, *row] for row in figures(answers)]
-                if half in ("final", "last", "stranger", "newcomer", "visitor") and store == "each":
-                    drawn += answers
-                if given.show and store == "each":
-                    report_misses(answers, given.show)
-            rows.append([name, half, "all", *reached(half, embedder)])
+        for half in given.half or (*HALVES, DOCS):
+            found, plotted = measured(half, embedder, given.show)
+            rows += [[name, half, *row] for row in found]
+            drawn += plotted
         if drawn:
             curves.append(curve(name, drawn))
         if isinstance(embedder, Cached):
@@ -111,6 +112,24 @@ def main() -> None:
     publish("recall_notes", (*columns, "number shown"), rows)
     if curves:
         plot_tradeoff(RESULTS / "recall_notes.svg", curves)
+
+
+def measured(
+    half: str, embedder: Embedder | None, show: str | None
+) -> tuple[list[list[str | int | float]], list[Answer]]:
+    """The rows of a half, and the answers that are drawn."""
+    if half == DOCS:
+        return [["each", *row] for row in figures(list(asked_of_docs(embedder)))], []
+    rows: list[list[str | int | float]] = []
+    drawn: list[Answer] = []
+    for store in ("each", "together") if len(HALVES[half]) > 1 else ("each",):
+        answers = list(answered(half, embedder, together=store == "together"))
+        rows += [[store, *row] for row in figures(answers)]
+        if half in DRAWN and store == "each":
+            drawn += answers
+        if show and store == "each":
+            report_misses(answers, show)
+    return [*rows, ["all", *reached(half, embedder)]], drawn
 
 
 def methods() -> Iterator[tuple[str, Embedder | None]]:
@@ -170,6 +189,27 @@ def answered(half: str, embedder: Embedder | None, *, together: bool) -> Iterato
             index.close()
 
 
+def asked_of_docs(embedder: Embedder | None) -> Iterator[Answer]:
+    """Headings put to the paragraphs of their package, and those of the next package."""
+    known = docs_pairs.pairs()
+    packages = list(known)
+    for package, other in zip(packages, (*packages[1:], *packages[:1]), strict=True):
+        with tempfile.TemporaryDirectory() as folder:
+            index = RecallIndex.open(Path(folder) / "recall.db", embedder)
+            docs = [
+                MemoryDoc(file=str(n), signature=(1, 1, 1), name="", description="", body=answer)
+                for n, (_, answer) in enumerate(known[package])
+            ]
+            index.put_many(docs)
+            for n, (question, _) in enumerate(known[package]):
+                asked = Asked(DOCS, question, answers=(str(n),))
+                yield Answer(asked, ask(index, asked))
+            for question, _ in known[other]:
+                asked = Asked(UNRELATED, question)
+                yield Answer(asked, ask(index, asked))
+            index.close()
+
+
 def reached(half: str, embedder: Embedder | None) -> list[str | int | float]:
     """How many questions have their memory among those a selector model chooses from."""
     with tempfile.TemporaryDirectory() as folder:
@@ -191,7 +231,7 @@ def ask(index: RecallIndex, asked: Asked, limit: int = SHOWN) -> tuple[tuple[str
 
 
 def figures(answers: Sequence[Answer]) -> Iterator[list[str | int | float]]:
-    for kind in (*KINDS, UNRELATED):
+    for kind in (*KINDS, DOCS, UNRELATED):
         these = [answer for answer in answers if answer.asked.kind == kind]
         if not these:
             continue

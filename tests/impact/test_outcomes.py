@@ -9,7 +9,7 @@ from tests.web.store import SESSION, fill
 from reverie.conversation.records import Said
 from reverie.core.messages import Text, ToolUse, new_message
 from reverie.impact.intervals import between, paired
-from reverie.impact.outcomes import SessionOutcome, heard, is_correction, with_repeats
+from reverie.impact.outcomes import SessionOutcome, count_session, is_correction, with_repeats
 from reverie.impact.report import compared, outcome_report
 from reverie.impact.stats import stats_of
 from reverie.recall.holdout import arm_for, arms, withheld
@@ -31,11 +31,13 @@ class TestCorrections:
         assert not is_correction(text)
 
     def test_the_first_prompt_corrects_nothing(self) -> None:
-        assert heard("s", said("No, not again: fix the parser.")).outcome.corrections == 0
+        assert count_session("s", said("No, not again: fix the parser.")).outcome.corrections == 0
 
     def test_the_same_correction_in_another_session_is_repeated(self) -> None:
-        first = heard("a", said("Go.", "No, install packages with pnpm instead of npm here."))
-        second = heard(
+        first = count_session(
+            "a", said("Go.", "No, install packages with pnpm instead of npm here.")
+        )
+        second = count_session(
             "b", said("Go.", "I said install packages with pnpm, not npm!", "No, wrong file.")
         )
         found = with_repeats([first, second])
@@ -52,14 +54,14 @@ class TestCounts:
             return Said(new_message("assistant", use, at=NOON + n, response=f"r{n}"))
 
         records = [call(0, "Read"), call(1, "Read"), call(2, "Edit"), call(3, "Read")]
-        assert heard("s", records).outcome.rereads == 1
-        assert heard("s", records).outcome.tool_calls == 4
+        assert count_session("s", records).outcome.rereads == 1
+        assert count_session("s", records).outcome.tool_calls == 4
 
     def test_pauses_are_no_work(self) -> None:
         records = [
             Said(new_message("user", Text("a"), at=at)) for at in (NOON, NOON + 60, NOON + 90_000)
         ]
-        assert heard("s", records).outcome.minutes == pytest.approx(11)
+        assert count_session("s", records).outcome.minutes == pytest.approx(11)
 
     def test_of_a_project(self, place: Place) -> None:
         app = fill(place)

@@ -30,6 +30,8 @@ from reverie.models.embeddings import local as installed
 from reverie.models.embeddings.endpoint import EndpointEmbedder, Meter
 from reverie.models.embeddings.local import OnnxEmbedder, StaticEmbedder, layout
 from reverie.models.ledger import Ledger
+from reverie.recall.documents import MemoryDoc
+from reverie.recall.index import RecallIndex
 
 SMALL = "text-embedding-3-small"
 
@@ -319,3 +321,55 @@ def test_a_model_fastembed_does_not_know(tmp_path: Path):
     pytest.importorskip("fastembed", reason="fastembed is not installed")
     with pytest.raises(StorageError, match="nobody/knows"):
         hub.download(hub.Source("nobody/knows", None, tmp_path))
+
+
+def test_a_static_table_of_many_languages_finds_what_was_said_in_another(tmp_path: Path):
+    folder = multilingual_table(tmp_path / "potion-multilingual")
+    found = installed.onnx_embedder(folder)
+    assert isinstance(found, StaticEmbedder)
+    assert found.name.startswith("static:potion-multilingual:")
+    index = RecallIndex.open(tmp_path / "recall.db", found)
+    texts = {"banner.md": "anna approves the banner", "soup.md": "the cook salts the soup"}
+    index.put_many(
+        [
+            MemoryDoc(file=file, signature=(1, 1, 1), name=text, description=text, body=text)
+            for file, text in texts.items()
+        ]
+    )
+    for asked, first in (("wer genehmigt plakat", "banner.md"), ("koch suppe", "soup.md")):
+        assert next(hit.key for hit in index.search(asked, now=0.0).hits) == first
+    rows, counts = found.word_vectors(["suppe", "soup"])
+    assert counts == [1, 1]
+    assert np.allclose(rows[0], rows[1])
+    index.close()
+
+
+def multilingual_table(folder: Path) -> Path:
+    """A table as Model2Vec writes it, in which words of two languages share a row."""
+    tokenizers = pytest.importorskip("tokenizers")
+    groups = ["anna", "wer approves genehmigt", "banner plakat", "cook koch", "soup suppe", "salts"]
+    vocabulary = {"[UNK]": 0, "the": 1}
+    mapping, weights = [0, 0], [0.0, 0.1]
+    for row, group in enumerate(groups, 1):
+        for word in group.split():
+            vocabulary[word] = len(vocabulary)
+            mapping.append(row)
+            weights.append(1.0)
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    parts = {
+        "embeddings": ("F16", np.eye(len(groups) + 1, dtype="<f2")),
+        "mapping": ("I64", np.array(mapping, "<i8")),
+        "weights": ("F32", np.array(weights, "<f4")),
+    }
+    header, data = {}, b""
+    for name, (kind, rows) in parts.items():
+        offsets = [len(data), len(data) + rows.nbytes]
+        header[name] = {"dtype": kind, "shape": list(rows.shape), "data_offsets": offsets}
+        data += rows.tobytes()
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    folder.mkdir()
+    (folder / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data)
+    made.save(str(folder / "tokenizer.json"))
+    return folder

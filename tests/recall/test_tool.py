@@ -13,7 +13,7 @@ from reverie.agent.tools import Tool, Workplace
 from reverie.core.messages import ToolResult, ToolUse
 from reverie.errors import StorageError
 from reverie.recall.documents import Results, Scope
-from reverie.recall.service import NAME, search_memory, told
+from reverie.recall.service import NAME, results_text, search_memory
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ async def test_failure_is_a_result(tmp_path: Path):
 
 
 def test_nothing_and_notes():
-    assert told(Results()) == "Nothing was found."
-    text = told(Results(approximate=True, notes=("by words alone: down",)))
+    assert results_text(Results()) == "Nothing was found."
+    text = results_text(Results(approximate=True, notes=("by words alone: down",)))
     assert "narrow the query" in text
     assert text.endswith("(by words alone: down)")

@@ -20,7 +20,7 @@ FOUND = RecallOutcome(Attachment("recall", "No deploys."), ("freeze.md",), "chos
 class Gated:
     """Recall that is done when the test says so."""
 
-    begun: float | None = 0.0
+    started_at: float | None = 0.0
 
     def __init__(self, error: Exception | None = None) -> None:
         self.gate = asyncio.Event()
@@ -101,11 +101,11 @@ async def test_a_miss_is_told_and_what_comes_late_is_given_at_the_next_boundary(
 
 async def test_the_time_behind_other_conversations_does_not_count() -> None:
     turn = Turn()
-    turn.recall.begun = None
+    turn.recall.started_at = None
     with turn.prefetch as memories:
         waiting = asyncio.create_task(memories.ready(0.25 / 1_000))
         await asyncio.sleep(0.001)
-        turn.recall.begun = time.monotonic() + 60
+        turn.recall.started_at = time.monotonic() + 60
         turn.recall.gate.set()
         assert await waiting is FOUND
     assert turn.heard == []
@@ -113,7 +113,7 @@ async def test_the_time_behind_other_conversations_does_not_count() -> None:
 
 async def test_what_never_begins_is_a_miss() -> None:
     turn = Turn()
-    turn.recall.begun = None
+    turn.recall.started_at = None
     with turn.prefetch as memories:
         assert await memories.ready(0.25 / 1_000) is None
     assert turn.heard == [MemoriesLate(0.000_25)]

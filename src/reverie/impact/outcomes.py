@@ -74,8 +74,8 @@ MEASURES = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What a session's person said that another session may repeat."""
+class CountedSession:
+    """A session that was counted, and what its person said that another session may repeat."""
 
     outcome: SessionOutcome
     corrections: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ def pricer(settings: Settings) -> Price:
     return price
 
 
-def heard(name: str, records: Sequence[Record], price: Price = unpriced) -> Heard:
+def count_session(name: str, records: Sequence[Record], price: Price = unpriced) -> CountedSession:
     """Count one session; what it repeats of others is counted by `with_repeats`."""
     prompts = _prompts(records)
     # The first prompt of a session has nothing to correct.
@@ -125,7 +125,7 @@ def heard(name: str, records: Sequence[Record], price: Price = unpriced) -> Hear
         for block in message.blocks
     )
     last = {one.response: one for one in used}.values()
-    return Heard(
+    return CountedSession(
         SessionOutcome(
             name,
             prompts=len(prompts),
@@ -176,7 +176,7 @@ def _minutes(times: Sequence[float]) -> float:
 # --- what was said before, in another session ---
 
 
-def with_repeats(sessions: Sequence[Heard]) -> list[SessionOutcome]:
+def with_repeats(sessions: Sequence[CountedSession]) -> list[SessionOutcome]:
     """The outcomes (oldest session first) with corrections and questions that were said before."""
     corrected: list[str] = []
     asked: list[str] = []

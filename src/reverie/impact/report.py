@@ -13,7 +13,7 @@ from reverie.conversation import transcripts
 from reverie.errors import ReverieError
 from reverie.files.json_files import read_json, write_json
 from reverie.impact.intervals import FEWEST, between
-from reverie.impact.outcomes import MEASURES, SessionOutcome, heard, pricer, with_repeats
+from reverie.impact.outcomes import MEASURES, SessionOutcome, count_session, pricer, with_repeats
 from reverie.recall.holdout import Arm, arms
 from reverie.recall.past_sessions import conversations
 
@@ -46,7 +46,7 @@ def session_outcomes(app: Workspace) -> list[SessionOutcome]:
             records = transcripts.load(path).records
         except ReverieError:
             continue
-        found.append(heard(name, records, price))
+        found.append(count_session(name, records, price))
     return with_repeats(found)
 
 

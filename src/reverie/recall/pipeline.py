@@ -149,7 +149,7 @@ class Recall:
     # What is to be told of the memory as a whole, such as how old a copy is.
     caveats: Callable[[], tuple[str, ...]] = tuple
     # When a thread took up the last message; None while others come first.
-    begun: float | None = None
+    started_at: float | None = None
     # What was shown and has not been of use yet.
     _shown: dict[str, str] = field(default_factory=dict)
     # What the person said before.
@@ -175,7 +175,7 @@ class Recall:
             question = f"{self._before} {question}"
         self._before = decision.question
         given = self.surfaced.files | seen
-        self.begun = None
+        self.started_at = None
         if self.selector is None:
             # One piece of work: each would wait behind those of other conversations.
             return await self.work(partial(self._recollected, question, given))
@@ -219,7 +219,7 @@ class Recall:
         self, question: str, given: Set[str]
     ) -> tuple[list[ManifestEntry], Sequence[Ranked]]:
         """What was not given already, and how it fits; of a large directory only what fits."""
-        self.begun = time.monotonic()
+        self.started_at = time.monotonic()
         none: Sequence[Ranked] = ()
         nothing: Sequence[ManifestEntry] = ()
         large = self._try("scan", lambda: self.store.large, otherwise=False)

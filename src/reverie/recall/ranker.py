@@ -68,8 +68,8 @@ class Look:
     # What the memories mention, as far as that was asked for.
     mentions: MemoryMentions | None = None
 
-    def past_is_free(self) -> None:
-        """Let another session go on with past conversations."""
+    def stop_indexing_past(self) -> None:
+        """Let another session index past conversations."""
         self.indexing_past = False
 
 

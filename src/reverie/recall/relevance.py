@@ -36,6 +36,8 @@ _COMMON_WORD = 0.35
 MOST_GROUPS = 10
 # What a question must say at least: a word that is rare, or several that are not.
 _LEAST_SAID = 1.2
+# The power of the share of words in common.
+_BY_CHANCE = 1.5
 # In a store of two, what one of them has is no common word yet.
 _SMALL = 30
 # Stores of more than some hundreds were not calibrated for: they are no stricter than those.
@@ -124,7 +126,7 @@ class Calibration:
         return {
             "lexical": self.words * seen.words + self.names * seen.names,
             "concepts": self.others * seen.others,
-            "semantic": self.cosine * seen.cosine + self.margin * seen.margin + _agreement(seen),
+            "semantic": self.cosine * seen.cosine + self.margin * seen.margin,
         }
 
     def base(self, seen: Figures) -> float:
@@ -145,19 +147,6 @@ class Calibration:
         if vector is None or len(vector) != len(self.direction):
             return 0.0
         return limited(sum(a * float(b) for a, b in zip(self.direction, vector, strict=True)))
-
-
-# From here on, words and meaning agree that a memory is meant.
-SURE_WORDS, SURE_COSINE, AGREEMENT = 0.4, 0.4, 10.0
-MOST_SURE_WORDS, MOST_SURE_COSINE = 0.4, 0.5
-
-
-def _agreement(seen: Figures) -> float:
-    """What speaks for a memory that has most of a question's words and its meaning as well."""
-    by_words, by_meaning = seen.words - SURE_WORDS, seen.cosine - SURE_COSINE
-    if by_words <= 0 or by_meaning <= 0:
-        return 0.0
-    return AGREEMENT * min(by_words, MOST_SURE_WORDS) * min(by_meaning, MOST_SURE_COSINE)
 
 
 # The figures that are of the question alone.
@@ -269,7 +258,8 @@ class Wanted:
         words = sum(self._weights[place] for place in mine) / self._total
         rest = max(0.0, 1 - words)
         return Figures(
-            words=words,
+            # A word or two of many are in common by chance; most of them are not.
+            words=words**_BY_CHANCE,
             others=sum(like.values()) / self._total,
             cosine=cosine,
             margin=margin,

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from reverie.recall import fuse, lexical, relevance, rerank, spelling
 from reverie.recall import fuse as graph
-from reverie.recall.candidates import Candidate, Question, archived, condition, load, newest
+from reverie.recall.candidates import Candidate, Part, Question, archived, condition, load, newest
 from reverie.recall.documents import Collection
 from reverie.recall.fuse import WEIGHTS, Signals, prior
 from reverie.recall.lexical import TABLES, Lookup, Matches
 from reverie.recall.prompt_kind import kind_of
 from reverie.recall.queries import names
+from reverie.recall.question_map import aimed
 from reverie.recall.relevance import Marks, Wanted
 from reverie.text import timewords
 from reverie.text.words import plain_words
@@ -144,13 +145,14 @@ def _spelt(asked: Question, place: Lookup) -> Question:
 
 
 def _by_parts(asked: Question) -> list[Question]:
-    """A question for each sentence of a long message."""
-    if not asked.parts:
-        return [asked]
-    return [
-        replace(asked, query=replace(asked.query, text=part.text), vector=part.vector)
-        for part in asked.parts
-    ]
+    """A question for each sentence of a long message, with the vector that memories are compared with."""
+    parts = asked.parts or (Part(asked.query.text, asked.vector),)
+    found = []
+    for part in parts:
+        query = replace(asked.query, text=part.text)
+        aim = aimed(asked.model, part.vector)
+        found.append(replace(asked, query=query, vector=aim.vector, common=aim.common))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +205,9 @@ def _semantic(
         allowed = [row[0] for row in rows]
     nearest = matrix.nearest(asked.vector, asked.pool + len(hidden), allowed)
     alike = _best(nearest.scores, hidden, asked.pool)
-    rest = matrix.scores(asked.vector, also - alike.keys())
-    return Likeness({**alike, **rest}, nearest.usual, nearest.spread, nearest.approximate)
+    alike |= matrix.scores(asked.vector, also - alike.keys())
+    of = {passage: score - asked.common for passage, score in alike.items()}
+    return Likeness(of, nearest.usual - asked.common, nearest.spread, nearest.approximate)
 
 
 def _log_odds(

@@ -76,12 +76,12 @@ def search_memory(search: Search) -> Tool:
         query = str(arguments["query"])
         scope = cast("Scope", arguments.get("scope") or "both")
         limit = int(arguments.get("limit") or USUAL)
-        return told(await asyncio.to_thread(search, query, scope, limit))
+        return results_text(await asyncio.to_thread(search, query, scope, limit))
 
     return Tool(SPEC, run, _reads, _headline, clearable=True)
 
 
-def told(found: Results) -> str:
+def results_text(found: Results) -> str:
     """Results as the model reads them: one line a hit, best first."""
     lines = [_line(hit) for hit in found.hits] or ["Nothing was found."]
     if found.approximate:

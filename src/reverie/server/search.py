@@ -22,6 +22,7 @@ from reverie.memory.postgres.store import Meaning, lexeme
 from reverie.recall import queries, relevance
 from reverie.recall.documents import MemoryDoc, snippet, split
 from reverie.recall.fuse import GOOD_MATCH, WEIGHTS, Priors, fused, prior
+from reverie.recall.question_map import aimed
 from reverie.recall.relevance import Marks, Wanted
 from reverie.server.large import DIMENSIONS, large_candidates
 from reverie.text import timewords, words
@@ -150,6 +151,7 @@ class PostgresRecall:
     def __init__(self, clock: Clock, embedder: Embedder | None) -> None:
         self._clock = clock
         self._embedder = embedder
+        self._model = embedder.name if embedder is not None else ""
 
     def __call__(
         self, connection: Connection, project: ProjectRow, question: str, limit: int
@@ -157,7 +159,11 @@ class PostgresRecall:
         query = queries.read(question)
         terms = _terms(query.text)
         vector = question_vector(self._embedder, query.text)
-        rows = self._candidates(connection, project, query, terms, vector)
+        aim = aimed(self._model, vector)
+        rows = self._candidates(connection, project, query, terms, aim.vector)
+        for row in rows:
+            row["usual"] -= aim.common
+            row["alike"] = None if row["alike"] is None else row["alike"] - aim.common
         hits = self._judged(query, rows, terms, vector, limit)
         return {"hits": hits, "semantic": self._embedder is not None}
 
@@ -174,7 +180,7 @@ class PostgresRecall:
             "space": project.space,
             "project": project.project,
             "vector": None if vector is None else vector_text(vector),
-            "model": self._embedder.name if self._embedder else "",
+            "model": self._model,
             "pool": POOL,
             "types": list(query.types) or None,
             "after": query.after,
@@ -197,9 +203,7 @@ class PostgresRecall:
         if not rows:
             return []
         semantic = any(row["alike"] is not None for row in rows)
-        calibration = relevance.calibration(
-            self._embedder.name if semantic and self._embedder else ""
-        )
+        calibration = relevance.calibration(self._model if semantic else "")
         counts = dict(zip(terms, rows[0]["counts"], strict=True))
         topic = calibration.topic_of(vector)
         wanted = Wanted(query.text, rows[0]["total"], lambda term: counts.get(term, 0), topic=topic)

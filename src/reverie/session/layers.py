@@ -215,7 +215,7 @@ class Layers:
         if look.indexing_past:
             return
         look.indexing_past = True
-        self.stack.callback(look.past_is_free)
+        self.stack.callback(look.stop_indexing_past)
         listing = partial(conversations, self.app.project, user=self.app.user)
         session = self.session
         indexer = EpisodeIndexer(self.core.ranker.index, listing, self.app.scrubber, session)

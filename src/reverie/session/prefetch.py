@@ -35,7 +35,7 @@ class Recaller(Protocol):
     """Finds the memories relevant to a message."""
 
     @property
-    def begun(self) -> float | None:
+    def started_at(self) -> float | None:
         """When the work on the last message began, in monotonic time; None while it waits."""
         ...
 
@@ -100,8 +100,8 @@ class Prefetch:
 
     def _left(self, seconds: float) -> float:
         """What is left of the time that recall has; all of it before it begins."""
-        begun = None if self._recall is None else self._recall.begun
-        return seconds if begun is None else begun + seconds - time.monotonic()
+        started = None if self._recall is None else self._recall.started_at
+        return seconds if started is None else started + seconds - time.monotonic()
 
     def at_boundary(self) -> RecallOutcome | None:
         """A late result at the end of a tool round or turn: returned, or dropped, by setting."""
@@ -143,8 +143,8 @@ class SessionRecall:
     mentions: NewMentions
 
     @property
-    def begun(self) -> float | None:
-        return self.recall.begun
+    def started_at(self) -> float | None:
+        return self.recall.started_at
 
     async def recollect(
         self,

@@ -64,11 +64,24 @@ def _tokenizer(data: bytes) -> Tokenizer:
     return tokenizer
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A row for each piece of a word, and what each piece is multiplied by."""
+
+    rows: NDArray[np.int8] | NDArray[np.float32]
+    scales: NDArray[np.float32]
+    # The row of each piece, where several share one.
+    places: NDArray[np.int64] | None = None
+
+    def of(self, ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int8] | NDArray[np.float32]:
+        return self.rows[ids if self.places is None else self.places[ids]]
+
+
 class StaticEmbedder:
     """Averages static word vectors; loaded at the first use.
 
-    The folder holds `vectors.npy` (a row of bytes for each piece of a word), `scales.npy` (what a
-    row is multiplied by) and `tokenizer.json`.
+    The folder holds `tokenizer.json` and either `vectors.npy` (a row of bytes for each piece of a word) with
+    `scales.npy` (what a row is multiplied by), or `model.safetensors` as Model2Vec writes it.
     """
 
     context = (0.3, 0.15)
@@ -82,39 +95,73 @@ class StaticEmbedder:
     def encode(
         self, texts: Sequence[str], kind: Literal["passage", "question"]
     ) -> NDArray[np.float32]:
-        codes, scales, tokenizer = self._loaded
+        table, tokenizer = self._loaded
         import numpy as np
 
-        rows = np.zeros((len(texts), codes.shape[1]), np.float32)
+        rows = np.zeros((len(texts), table.rows.shape[1]), np.float32)
         encoded = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         for row, encoding in zip(rows, encoded, strict=True):
             ids = encoding.ids
             if ids:
-                row[:] = scales[ids] @ codes[ids] / len(ids)
+                row[:] = table.scales[ids] @ table.of(ids) / len(ids)
         return rows
 
     def word_vectors(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], list[int]]:
         """A vector of length one for each piece of a word, text after text, and how many each has."""
-        codes, _, tokenizer = self._loaded
+        table, tokenizer = self._loaded
         import numpy as np
 
         encoded = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         counts = [len(encoding.ids) for encoding in encoded]
         ids = np.fromiter((i for encoding in encoded for i in encoding.ids), np.int64, sum(counts))
         known, places = np.unique(ids, return_inverse=True)
-        rows = codes[known].astype(np.float32)
+        rows = table.of(known).astype(np.float32)
         rows /= np.sqrt(np.vecdot(rows, rows))[:, None].clip(1e-9)
         found: NDArray[np.float32] = rows[places]
         return found, counts
 
     @cached_property
-    def _loaded(self) -> tuple[NDArray[np.int8], NDArray[np.float32], Tokenizer]:
+    def _loaded(self) -> tuple[Table, Tokenizer]:
         with loading(self.name, self._folder):
             import numpy as np
 
-            codes = np.load(self._folder / "vectors.npy", mmap_mode="r")
-            scales = np.load(self._folder / "scales.npy")
-            return codes, scales, load_tokenizer(self._folder / "tokenizer.json")
+            published = self._folder / MODEL2VEC
+            if published.is_file():
+                table = _published_table(published)
+            else:
+                table = Table(
+                    np.load(self._folder / "vectors.npy", mmap_mode="r"),
+                    np.load(self._folder / "scales.npy"),
+                )
+            return table, load_tokenizer(self._folder / "tokenizer.json")
+
+
+MODEL2VEC = "model.safetensors"
+
+
+def _published_table(path: Path) -> Table:
+    """The table of a Model2Vec model, left on disk: that of a hundred languages is large."""
+    import numpy as np
+
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(size))
+    kinds = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I8": "<i1", "I32": "<i4", "I64": "<i8"}
+    found = {
+        name: np.memmap(
+            path,
+            kinds[part["dtype"]],
+            "r",
+            8 + size + part["data_offsets"][0],
+            tuple(part["shape"]),
+        )
+        for name, part in header.items()
+        if name in ("embeddings", "weights", "mapping")
+    }
+    places = np.asarray(found["mapping"], np.int64) if "mapping" in found else None
+    count = len(found["embeddings"] if places is None else places)
+    scales = np.asarray(found.get("weights", np.ones(count)), np.float32)
+    return Table(found["embeddings"], scales, places)
 
 
 _LONGEST_INPUT = 256
@@ -245,20 +292,38 @@ def default_embedder() -> StaticEmbedder | Missing:
 
 
 def onnx_embedder(folder: Path | None = None) -> Embedder | Missing:
-    """A sentence model in a folder, or the copy in an installed package."""
+    """A model in a folder, or the sentence model in an installed package."""
+    if folder is not None and _is_static(folder):
+        return _static_embedder(folder)
     if any(package(name) is None for name in ("numpy", "onnxruntime", "tokenizers")):
         return Missing("onnxruntime: pip install 'reverie[onnx]'")
     if folder is None:
         return _packaged()
     parts = layout(folder)
     if parts is None:
-        return Missing(f"a model.onnx and a tokenizer.json in {folder} (recall.model_folder)")
+        return Missing(
+            f"a model.onnx (or a model.safetensors of Model2Vec) and a tokenizer.json in {folder} "
+            "(recall.model_folder)"
+        )
     # The size is part of the name: other weights in the same folder are another model.
     size = parts.model.stat().st_size
     name = _KNOWN_SIZES.get(size, f"onnx:{folder.name}:{size}")
     return OnnxEmbedder(
         name, replace(parts, prompt=parts.prompt or prompt_of(name) or _known_prompt(folder))
     )
+
+
+def _is_static(folder: Path) -> bool:
+    """Whether a folder holds a Model2Vec table; sentence models have their weights as ONNX as well."""
+    named = (folder / MODEL2VEC, folder / "tokenizer.json")
+    return all(path.is_file() for path in named) and layout(folder) is None
+
+
+def _static_embedder(folder: Path) -> StaticEmbedder | Missing:
+    if package("numpy") is None or package("tokenizers") is None:
+        return Missing("numpy and tokenizers: pip install 'reverie[semantic]'")
+    size = (folder / MODEL2VEC).stat().st_size
+    return StaticEmbedder(f"static:{folder.name}:{size}", folder)
 
 
 def _known_prompt(folder: Path) -> str:

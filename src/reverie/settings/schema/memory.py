@@ -144,8 +144,8 @@ MEMORY: Final[tuple[Setting, ...]] = (
         "recall.model_folder",
         "path",
         None,
-        "Folder of a sentence model (`model.onnx`, `tokenizer.json`) for `extra`, where there is no "
-        "network.",
+        "Folder of the model of `extra`, where there is no network: a sentence model (`model.onnx`, "
+        "`tokenizer.json`) or a static one of Model2Vec (`model.safetensors`, `tokenizer.json`).",
         risk="run a model of its own",
     ),
     Setting(
