@@ -372,6 +372,19 @@ async def _one_stream(client: httpx2.AsyncClient, url: str, number: int, talks: 
         history.append({"role": "assistant", "content": text})
 
 
+def memory(sessions: int) -> None:
+    """What the proxy holds while sessions come and go."""
+    head = {"model": "claude-opus-4-8", "max_tokens": 99, "stream": True}
+    with tempfile.TemporaryDirectory() as folder, upstream() as direct:
+        command = proxy_command(direct, Path(folder))
+        with process(command, READY) as (pid, url), httpx2.Client(timeout=120) as client:
+            for i in range(1, sessions + 1):
+                for body in _growing(head | {"metadata": {"user_id": str(i)}}, 2, 2):
+                    measured(client, url, body.replace(b"0 some", b"%d some" % i), f"many-{i}")
+                if i % 100 == 0:
+                    print(f"{i} sessions: {_resident(pid)} MB", flush=True)
+
+
 async def _watch_memory(pid: int, seconds: int, talks: Talks) -> None:
     for second in range(1, seconds + 1):
         await asyncio.sleep(1)
