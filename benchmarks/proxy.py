@@ -3,6 +3,7 @@
     python benchmarks/proxy.py overhead [--litellm COMMAND] [--headroom COMMAND]
                                                       against direct, same upstream, same run
     python benchmarks/proxy.py streams [--seconds N]  64 streams at once: lost, mixed, memory
+    python benchmarks/proxy.py memory [--limit N]     N sessions one after another: memory
     python benchmarks/proxy.py sessions [--limit N]   47 sessions through the real HTTP path
 
 For the sessions, the client's requests are rebuilt from its transcripts with the marks that Claude
@@ -358,7 +359,7 @@ def main() -> None:
         "part",
         nargs="?",
         default="overhead",
-        choices=("overhead", "streams", "sessions", "upstream"),
+        choices=("overhead", "streams", "memory", "sessions", "upstream"),
     )
     parser.add_argument("--litellm", help="the `litellm` command of an environment of its own")
     parser.add_argument("--headroom", help="the `headroom` command of an environment of its own")
@@ -373,6 +374,8 @@ def main() -> None:
         proxy_load.upstream_process(given.port)
     elif given.part == "sessions":
         sessions(given.limit, head_of(given.head), tuple(given.options))
+    elif given.part == "memory":
+        proxy_load.memory(given.limit or 800)
     elif given.part == "streams":
         proxy_load.streams(given.seconds)
     else:

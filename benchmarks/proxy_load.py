@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 _EVENTS = 20
-# LiteLLM's proxy starts only with a key, which its clients send; the others pass it on.
+# LiteLLM's proxy starts only with a key.
 _KEY = f"sk-{secrets.token_hex(32)}"
 
 
@@ -150,8 +150,8 @@ def measured(client: httpx2.Client, url: str, body: bytes, session: str) -> tupl
 def upstream() -> Iterator[str]:
     """The streaming upstream in a process of its own."""
     port = _free_port()
-    main = str(Path(__file__).with_name("proxy.py"))
-    child = subprocess.Popen([sys.executable, main, "upstream", "--port", str(port)])
+    main = Path(__file__).with_name("proxy.py")
+    child = subprocess.Popen([sys.executable, str(main), "upstream", "--port", str(port)])
     try:
         _wait_for(port)
         yield f"http://127.0.0.1:{port}"
@@ -245,8 +245,7 @@ def _rounds(ways: list[Way], repeats: int) -> list[list[Any]]:
             times: dict[str, list[tuple[float, float]]] = {way.name: [] for way in ways}
             spent: dict[str, float] = dict.fromkeys(times, 0.0)
             for way in ways:
-                # The first request may be passed on late; the second one finds the session open.
-                for _ in range(2):
+                for _ in range(2):  # The first request may be passed on late.
                     measured(client, way.url, bodies[0], str(size))
                     _wait_until_idle(way.pid)
             for body in bodies[1:]:
@@ -338,8 +337,7 @@ def streams(seconds: int) -> None:
     publish("proxy_streams", columns, [[*counted, early, late, late_ones, spent]])
     by_time = (f"{talks.resident[at]:.0f}" for at in sorted(talks.resident) if at % 20 == 0)
     print("MB every 20 s:", *by_time)
-    for line in talks.wrong[:5]:
-        print(line)
+    print(*talks.wrong[:5], sep="\n")
 
 
 async def _talk(url: str, pid: int, seconds: int) -> Talks:
@@ -372,6 +370,19 @@ async def _one_stream(client: httpx2.AsyncClient, url: str, number: int, talks: 
         history.append({"role": "assistant", "content": text})
 
 
+def memory(sessions: int) -> None:
+    """What the proxy holds while sessions come and go."""
+    head = {"model": "claude-opus-4-8", "max_tokens": 99, "stream": True}
+    with tempfile.TemporaryDirectory() as folder, upstream() as direct:
+        command = proxy_command(direct, Path(folder))
+        with process(command, READY) as (pid, url), httpx2.Client(timeout=120) as client:
+            for i in range(1, sessions + 1):
+                for body in _growing(head, 2, 2):
+                    measured(client, url, body.replace(b"0 some", b"%d some" % i), f"many-{i}")
+                if i % 100 == 0:
+                    print(f"{i} sessions: {_resident(pid)} MB", flush=True)
+
+
 async def _watch_memory(pid: int, seconds: int, talks: Talks) -> None:
     for second in range(1, seconds + 1):
         await asyncio.sleep(1)
@@ -379,9 +390,8 @@ async def _watch_memory(pid: int, seconds: int, talks: Talks) -> None:
 
 
 def _resident(pid: int) -> float:
-    """In megabytes."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return round(pages * os.sysconf("SC_PAGE_SIZE") / 2**20, 1)
+    return round(pages * os.sysconf("SC_PAGE_SIZE") / 2**20, 1)  # in megabytes
 
 
 def _names_others(path: Path) -> bool:

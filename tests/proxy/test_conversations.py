@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from contextlib import contextmanager
 
 import anthropic
 import openai
@@ -324,20 +325,32 @@ class TestShadow:
         assert saving.our_cost < saving.client_cost
 
 
-class TestFailure:
-    def test_late_means_the_clients_own_request(self, start, provider, monkeypatch):
-        replied, find = threading.Event(), Sessions.find
+@contextmanager
+def late(proxy):
+    """Nothing is decided until the end of the block."""
+    go_on = threading.Event()
+    find, patience = Sessions.find, proxy.engine.patience
 
-        def find_late(*given):
-            replied.wait()
-            return find(*given)
+    def waiting(*given):
+        go_on.wait()
+        return find(*given)
 
-        monkeypatch.setattr(Sessions, "find", find_late)
-        proxy = start("proxy.patience=1")
+    proxy.engine.patience = 0.001
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Sessions, "find", waiting)
         try:
-            assert said(proxy, messages=[user("hi")]).content[0].text
+            yield
         finally:
-            replied.set()
+            go_on.set()
+        proxy.engine.settled()
+    proxy.engine.patience = patience
+
+
+class TestFailure:
+    def test_late_means_the_clients_own_request(self, start, provider):
+        proxy = start()
+        with late(proxy):
+            assert said(proxy, messages=[user("hi")]).content[0].text
         assert provider.requests[0].json["messages"] == [user("hi")]
         assert proxy.engine.troubles.counts["late"] == 1
 
@@ -402,11 +415,9 @@ class TestLongHistories:
 class TestLate:
     def test_what_was_sent_without_decisions_is_in_the_journal(self, start, provider):
         proxy = start("proxy.memory=false")
-        proxy.engine.patience = 0
         history = [user("How do I deploy the shop?")]
-        history += [reply(said(proxy, messages=history).content[0].text)]
-        proxy.engine.settled()
-        proxy.engine.patience = 60
+        with late(proxy):
+            history += [reply(said(proxy, messages=history).content[0].text)]
         history += [user("And now?")]
         last = said(proxy, messages=history).content[0].text
         assert [r.json["messages"][-1]["role"] for r in provider.requests] == ["user", "user"]
@@ -421,9 +432,9 @@ class TestLate:
         history += [reply(said(proxy, messages=history).content[0].text), user("And now?")]
         said(proxy, messages=history)
         proxy.engine.settled()
-        proxy.engine.patience = 0
-        # The first message once more: the conversation is two turns further.
-        said(proxy, messages=history[:1])
+        with late(proxy):
+            # The first message once more: the conversation is two turns further.
+            said(proxy, messages=history[:1])
         (records,) = journals(proxy)
         assert not any(isinstance(record, Rewound) for record in records)
         assert sum(isinstance(record, Said) for record in records) == 4
@@ -451,9 +462,9 @@ class TestSlimTools:
         history = [user("Read a.py, please.")]
         for _ in range(3):
             history += [reply(self.ask(proxy, history)), user("Go on.")]
-        # One that is late or fails is sent with the same tools.
-        proxy.engine.patience = 0
-        self.ask(proxy, history)
+        # One that is late is sent with the same tools.
+        with late(proxy):
+            self.ask(proxy, history)
         sent = [json.dumps(request.json["tools"]) for request in provider.requests]
         assert len(sent) == 4
         assert set(sent) == {sent[0]}

@@ -139,3 +139,19 @@ def test_the_project_is_where_the_client_works(start, provider, place):
     assert (
         len(list((place.home / "projects").glob("*other*/sessions/claude-code-abc-*.jsonl"))) == 1
     )
+
+
+def test_few_bodies_are_remembered():
+    from reverie.proxy import body
+
+    bodies = body.Bodies()
+    for i in range(3 * body._MOST_KEYS):
+        bodies.read(
+            f'{{"n": {i}, "messages": [{{"role": "user", "content": "hello"}}]}}', "messages"
+        )
+    assert len(bodies._recent) == body._MOST_KEYS
+    for i in range(3 * body._ALIKE):
+        text = f'{{"model": "{"m" * 400}", "messages": [{{"role": "user", "content": "{i}"}}]}}'
+        bodies.read(text, "messages")
+    assert len(next(reversed(bodies._recent.values()))) == body._ALIKE
+    assert bodies._size == sum(one.length for alike in bodies._recent.values() for one in alike)

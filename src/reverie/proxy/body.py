@@ -20,9 +20,11 @@ _DECODER = json.JSONDecoder()
 
 # Bodies with the same first characters may be of one conversation.
 _KEY_LENGTH = 400
-_ALIKE = 4
-# Characters of all remembered bodies together.
+_ALIKE = 32
+# Characters of all remembered bodies together, and how many first characters are known: what is made
+# of a short body is many times its size.
 _MOST_REMEMBERED = 64 * 1024 * 1024
+_MOST_KEYS = 128
 
 
 class Unreadable(ValueError):
@@ -102,7 +104,9 @@ class Bodies:
         self._size += body.length
         if len(alike) > _ALIKE:
             self._size -= alike.pop(0).length
-        while self._size > _MOST_REMEMBERED and len(self._recent) > 1:
+        while len(self._recent) > 1 and (
+            self._size > _MOST_REMEMBERED or len(self._recent) > _MOST_KEYS
+        ):
             _, dropped = self._recent.popitem(last=False)
             self._size -= sum(one.length for one in dropped)
 

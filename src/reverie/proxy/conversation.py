@@ -191,7 +191,7 @@ class Conversation:
             await loop.session.aclose()
         await self._stack.aclose()
         self._stack = AsyncExitStack()
-        self._known = None
+        self._known = self._costs = self._head = None
 
     @property
     def compacts(self) -> bool:

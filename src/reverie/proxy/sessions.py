@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 # Open conversations keep an index and a journal open; more are closed, the oldest first.
 MOST_OPEN = 128
-_MOST_KNOWN = 1_000
+# Those that were closed keep what they sent last, so that it can be sent again at once.
+_MOST_KNOWN = 2 * MOST_OPEN
 _MOST_BRANCHES = 99
 
 

@@ -39,7 +39,7 @@ _ANTHROPIC_PATHS = (b"/v1/messages", b"/v1/complete", b"/api/")
 _GEMINI_PATHS = (b"/v1beta", b"/v1alpha", b"/upload/v1beta")
 _OPENAI_PATHS = (b"/v1/chat/", b"/v1/responses", b"/v1/completions", b"/v1/embeddings")
 
-CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 30.0
 # As long as the SDKs wait for a provider; a client that waits less closes its connection first.
 SILENT_SECONDS = 600.0
 # Idle connections are given up before servers with the usual five seconds do so.
