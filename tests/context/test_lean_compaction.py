@@ -48,7 +48,7 @@ def compacted(messages: list[Message], moment: Moment = NOW) -> Compaction:
         (100_000, NOW, LeanPolicy(), True),
         (30_000, NOW, LeanPolicy(calls=5), False),
         (30_000, replace(NOW, lapsed=True), LeanPolicy(calls=5), True),
-        (20_000, replace(NOW, lapsed=True), LeanPolicy(), False),
+        (14_000, replace(NOW, lapsed=True), LeanPolicy(), False),
         (100_000, Moment(None), LeanPolicy(), False),
         (100_000, NOW, LeanPolicy(budget=0.01), False),
         (100_000, NOW, LeanPolicy(budget=0.05), True),

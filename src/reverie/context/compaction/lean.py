@@ -67,7 +67,7 @@ class LeanPolicy:
     calls: int = 20
     margin: float = 1.0
     rereads: int = 15_000
-    least: int = 25_000
+    least: int = 15_000
     budget: float = math.inf
     share: float = math.inf
 
