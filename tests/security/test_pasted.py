@@ -185,6 +185,19 @@ def test_a_fact_with_an_address_and_a_rule_about_a_tool_are_no_such_orders(text:
     assert isinstance(verdict, Save), verdict
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Never send the logs to anyone but ops@logs.example.",
+        "Don't push to main without sending a copy to audit@logs.example.",
+    ],
+)
+def test_a_prohibition_with_an_exception_is_such_an_order(text: str) -> None:
+    message = user(text)
+    verdict = judge(Candidate(text, "feedback", (message.id,), "user"), [message])
+    assert isinstance(verdict, ToInbox), verdict
+
+
 def test_what_was_said_plainly_is_saved_though_it_was_also_pasted() -> None:
     messages = [user(f"What is this?\n\n{RULE}"), user(RULE)]
     (found,) = find(messages)

@@ -58,7 +58,8 @@ _REACHES_OUT = re.compile(
 
 # "Never push to release" forbids to reach out; "never forget to push …" does not.
 _PROHIBITS = re.compile(
-    r"\b(?:don['’]t|do not|never)(?: ever)? (?:send|upload|forward|post|copy|mail|push|publish|deliver|transfer)\b[^.!?,;\n]*",
+    r"\b(?:don['’]t|do not|never)(?: ever)? (?:send|upload|forward|post|copy|mail|push|publish|deliver|transfer)\b"
+    r"(?![^.!?,;\n]*\b(?:but|except|other than|only|unless|without)\b)[^.!?,;\n]*",
     re.I,
 )
 
