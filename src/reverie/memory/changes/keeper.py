@@ -91,7 +91,7 @@ class Keeper(Upkeep):
         near = self._neighbours(made, new, batch)
         refusal = self._team_refusal(made, kinds) or near.same
         if refusal is not None:
-            return refusal
+            return judging.without_secret(refusal) if near.same and kinds else refusal
         new = replace(self._limited(new, text), supersedes=near.replaces)
         if new.original is None:
             fresh = self._topic(made, new, free)
