@@ -105,10 +105,10 @@ def test_what_is_known_is_named(place: Place):
 
 
 def test_the_same_in_other_words_is_saved_and_told(place: Place):
-    old = remembered("Nora is in charge of payroll")["file"]
-    output = done("remember", "Payroll is a job that Nora manages")
+    old = remembered("The boiler was installed in 2008")["file"]
+    output = done("remember", "Our boiler dates from 2008")
     new = data("list")[0]["file"]
-    assert f"seems to say the same as {old} — Nora is in charge of payroll" in output
+    assert f"seems to say the same as {old} — The boiler was installed in 2008" in output
     assert f"both are kept; if one is enough: reverie retire {old} --by {new}" in output
     assert len(data("list")) == 2
 

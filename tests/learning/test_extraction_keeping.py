@@ -94,13 +94,21 @@ def test_a_secret_is_not_written(keeper: Keeper) -> None:
 
 
 def test_the_same_in_other_words_is_saved_and_asked_about(keeper: Keeper) -> None:
-    [first] = learnt(keeper, "Remember: Nora is in charge of payroll.")
+    [first] = learnt(keeper, "Remember: The boiler was installed in 2008.")
     assert isinstance(first, Remembered)
-    made = planned(keeper, messages_of("Remember: Payroll is a job that Nora manages."))
+    made = planned(keeper, messages_of("Remember: Our boiler dates from 2008."))
     assert len(made.saves) == 1
     assert [question.reason for question in made.inbox] == [
         f"it seems to say the same as {first.topic.file}; both stand until you decide"
     ]
+
+
+def test_what_is_almost_certainly_the_same_is_not_saved_again(keeper: Keeper) -> None:
+    [first] = learnt(keeper, "Remember: Nora is in charge of payroll.")
+    assert isinstance(first, Remembered)
+    made = planned(keeper, messages_of("Remember: Payroll is a job that Nora manages."))
+    assert made.saves == ()
+    assert [reason for _, reason in made.refused] == [f"{first.topic.file} already says so"]
 
 
 def test_an_order_with_a_short_reason_is_saved(keeper: Keeper) -> None:

@@ -451,3 +451,11 @@ def test_what_is_replaced_from_a_day_on_holds_until_the_day_before(keeper: Keepe
     memory = NewMemory("From 1 July on Bob owns the release", supersedes=old.file)
     assert remembered(keeper.remember(memory, ME)).topic.valid_from == "2025-07-01"
     assert keeper.require(old.file).topic.valid_until == "2025-06-30"
+
+
+def test_another_secret_reads_the_same_and_the_refusal_says_why(keeper: Keeper) -> None:
+    keeper.remember(NewMemory("The deploy token is " + TOKEN), ME)
+    other = TOKEN[:-4] + "9Zx1"
+    outcome = keeper.remember(NewMemory("The deploy token is " + other), ME)
+    assert isinstance(outcome, Declined)
+    assert "a secret is never kept" in outcome.reason

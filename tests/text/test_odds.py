@@ -6,11 +6,13 @@ from datetime import date
 
 import pytest
 
+from reverie.text import likeness
 from reverie.text.alignment import differing
 from reverie.text.dates import absolute_dates
-from reverie.text.likeness import by_rules, compare
+from reverie.text.likeness import by_rules, compare, related
+from reverie.text.numerals import number_words
 from reverie.text.odds import Odds, odds, ruled
-from reverie.text.signs import signs_of
+from reverie.text.signs import Signs, signs_of
 from reverie.text.statements import change_in, statements
 from reverie.text.word_classes import near_groups, opposed
 
@@ -146,3 +148,60 @@ def test_one_day_or_span_has_one_key(ours: str, theirs: str, language: str) -> N
 )
 def test_what_recurs_stays_and_what_is_moved_lies_ahead(text: str, dated: str) -> None:
     assert absolute_dates(text, date(2026, 11, 16))[0] == dated
+
+
+@pytest.mark.parametrize(
+    ("word", "language", "number"),
+    [
+        ("fifteenth", "english", 15),
+        ("ninety-first", "english", 91),
+        ("einundneunzig", "german", 91),
+        ("achtzigsten", "german", 80),
+        ("soixante et onze", "french", 71),
+        ("quatre-vingt-dix-sept", "french", 97),
+        ("neuvieme", "french", 9),
+        ("treinta y cinco", "spanish", 35),
+        ("veintitres", "spanish", 23),
+    ],
+)
+def test_number_words_are_read_in_four_languages(word: str, language: str, number: int) -> None:
+    assert number_words(language)[word] == number
+    assert not number_words("klingon")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("A JWT lasts 15 minutes", "JWTs last 15 minutes"),
+        ("Our lawyer is Ms. Lindgren", "Our lawyer is Ms Lindgren"),
+        ("The box has 16 GB of memory", "The box has 16384 MB of memory"),
+        ("The warranty lasts five years", "The warranty lasts 5 yrs"),
+        ("Le mot de passe change tous les trois mois", "Le mot de passe change chaque trimestre"),
+    ],
+)
+def test_what_is_written_otherwise_is_a_duplicate(old: str, new: str) -> None:
+    assert compare(new, old).likeness == "duplicate"
+
+
+def test_the_left_hand_is_no_change() -> None:
+    assert not change_in("She writes with her left hand", "english").cue
+    assert change_in("Petra left the team", "english").cue == "left"
+
+
+def test_figures_that_say_which_one_are_never_told() -> None:
+    facts = [(str(n), f"Harbour {n} closes at {n % 12 + 8}:00") for n in range(1, 20)]
+    found = related("Harbour 31 closes at 9:00", facts)
+    assert {match.likeness for match in found} == {"sibling"}
+
+
+def test_only_the_nearest_candidates_are_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    near = [(f"near {n}", f"Invoices of branch {n} are checked by Petra") for n in range(9)]
+    calls: list[Signs] = []
+
+    def counted(signs: Signs) -> Odds:
+        calls.append(signs)
+        return odds(signs)
+
+    monkeypatch.setattr(likeness, "odds", counted)
+    related("Petra is the person who checks our invoices", near)
+    assert len(calls) == likeness.MOST_WEIGHED

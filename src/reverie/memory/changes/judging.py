@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reverie.memory.changes.draft import Declined, Draft, Related
 from reverie.memory.format.manifest import Candidates, ManifestEntry
@@ -67,6 +67,13 @@ def _known(file: str, text: str) -> Declined:
         f"{file} already says so: {text}",
         f"change it with `reverie edit {file}`, or save anyway with --even-if-known",
         file,
+    )
+
+
+def without_secret(known: Declined) -> Declined:
+    """The refusal of a text whose secret was removed: another password reads the same."""
+    return replace(
+        known, reason=f"{known.reason} (a secret is never kept, so a new one changes nothing here)"
     )
 
 

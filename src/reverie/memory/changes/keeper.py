@@ -33,6 +33,7 @@ from reverie.memory.format.topic import Topic
 from reverie.ports import Stored
 from reverie.text import cues
 from reverie.text.dates import DateChange, absolute_dates
+from reverie.text.likeness import MOST_WEIGHED
 from reverie.text.validity import validity
 
 __all__ = ["Declined", "Keeper", "NewMemory", "Outcome", "Prepared", "Remembered", "pointed"]
@@ -91,7 +92,7 @@ class Keeper(Upkeep):
         near = self._neighbours(made, new, batch)
         refusal = self._team_refusal(made, kinds) or near.same
         if refusal is not None:
-            return refusal
+            return judging.without_secret(refusal) if near.same and kinds else refusal
         new = replace(self._limited(new, text), supersedes=near.replaces)
         if new.original is None:
             fresh = self._topic(made, new, free)
@@ -222,10 +223,13 @@ class Keeper(Upkeep):
         return found
 
     def _alike(self, made: Draft, batch: ImportBatch) -> list[ManifestEntry]:
-        """Candidates for similar memories."""
+        """Candidates for similar memories: those that share words, and if these are few, the newest."""
         find = batch.known if batch.is_whole else self.store.alike
         texts = dict.fromkeys((made.claim, made.description))
-        return list(dict.fromkeys(entry for text in texts for entry in find(text)))
+        found = dict.fromkeys(entry for text in texts for entry in find(text))
+        if not batch.is_whole and len(found) < MOST_WEIGHED:
+            found |= dict.fromkeys(self.store.some((), newest=MOST_WEIGHED - len(found)))
+        return list(found)
 
     def _saved_before(self, new: NewMemory) -> str | None:
         """The memory, other than the one to be replaced, that already says the same."""
