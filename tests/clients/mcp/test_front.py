@@ -25,17 +25,16 @@ from tests.conversation.build import Said, user
 
 from reverie.clients import hook_client
 from reverie.clients.daemon import control
-from reverie.clients.mcp import front, subscriptions
+from reverie.clients.mcp import front, server
 from reverie.clients.mcp.server import make_server
 
 HEAVY = ("mcp", "mcp_types", "pydantic", "anyio", "numpy", "pygit2", "reverie.workspace", "click")
 MODERN_FIRST = ("server/discover", "tools/list", "prompts/list", "resources/list")
 # The server without the front.
 PACKAGE_ALONE = """
-from reverie.clients.mcp import stdio
-from reverie.clients.mcp.server import make_server
+from reverie.clients.mcp.server import make_server, serve_pipes
 from reverie.workspace import Workspace
-stdio.serve(make_server(Workspace.open(), ""), 0, 1)
+serve_pipes(make_server(Workspace.open(), ""), 0, 1)
 """
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
@@ -239,5 +238,5 @@ class TestWhatTheProtocolOffers:
 
 
 def test_files_are_looked_at_often_enough() -> None:
-    assert subscriptions.LOOK_SECONDS <= 5
+    assert server.LOOK_SECONDS <= 5
     assert CLIENT.name == "claude-code"

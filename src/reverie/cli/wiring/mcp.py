@@ -93,10 +93,9 @@ def _serve_stdio(frame: Invocation) -> None:
 
     def backend() -> Backend:
         _load()
-        from reverie.clients.mcp import stdio
-        from reverie.clients.mcp.server import make_server
+        from reverie.clients.mcp.server import make_server, serve_pipes
 
-        return partial(stdio.serve, make_server(frame.app(), session))
+        return partial(serve_pipes, make_server(frame.app(), session))
 
     def reader() -> Reader:
         from reverie.clients.mcp import reading  # noqa: F401 - loads what the tools need

@@ -21,7 +21,7 @@ from reverie.clients.install.entries import NAME
 from reverie.clients.install.json_text import Malformed
 
 # The most a session's start waits, and how often it looks.
-LONGEST_SECONDS = 2.0
+LONGEST_SECONDS = 5.0
 _PAUSE = 0.01
 # A server of this session has told its tools after this many seconds before the hook.
 _RECENT_SECONDS = 30.0

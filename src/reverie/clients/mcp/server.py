@@ -6,17 +6,22 @@ serialize writes. A failing tool gives the client an error result, never a trace
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
+import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import anyio
 import anyio.from_thread
 import anyio.to_thread
 from mcp.server import Server
+from mcp.server.lowlevel import NotificationOptions
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
@@ -49,12 +54,12 @@ from reverie.clients.mcp.answers import sendable
 from reverie.clients.mcp.caller import Caller, Progress
 from reverie.clients.mcp.calls import result_of
 from reverie.clients.mcp.front import INSTRUCTIONS, NAME, TITLE
-from reverie.clients.mcp.subscriptions import Subscriptions
 from reverie.clients.mcp.tools import BY_NAME, TOOLS
 from reverie.errors import InputError, ReverieError
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
+    from mcp.server.session import ServerSession
 
     from reverie.workspace import Workspace
 
@@ -65,6 +70,45 @@ Context: TypeAlias = "ServerRequestContext[Any, Any]"
 
 # As many as the protocol allows.
 MOST_COMPLETED = 100
+# How often the files are looked at: they may be changed by an editor or another agent.
+LOOK_SECONDS = 2.0
+
+
+class Subscriptions:
+    """The addresses each client follows, and the version it was last told of.
+
+    Any process may change a memory: clients are told when its text differs.
+    """
+
+    def __init__(self, version_of: Callable[[str], str]) -> None:
+        self._version_of = version_of
+        self._told: dict[tuple[ServerSession, str], str] = {}
+        self._watching: asyncio.Task[None] | None = None
+
+    async def add(self, session: ServerSession, uri: str) -> None:
+        self._told[session, uri] = await asyncio.to_thread(self._version_of, uri)
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch())
+
+    def remove(self, session: ServerSession, uri: str) -> None:
+        self._told.pop((session, uri), None)
+
+    async def _watch(self) -> None:
+        while self._told:
+            await asyncio.sleep(LOOK_SECONDS)
+            await self.look()
+
+    async def look(self) -> None:
+        """Compare every followed address with what its clients were told."""
+        for (session, uri), told in list(self._told.items()):
+            now = await asyncio.to_thread(self._version_of, uri)
+            if now != told and (session, uri) in self._told:
+                self._told[session, uri] = now
+                try:
+                    await session.send_resource_updated(uri)
+                except Exception:  # noqa: BLE001 - the client is gone, and its session with it
+                    with suppress(KeyError):
+                        del self._told[session, uri]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,3 +252,18 @@ async def _or_protocol_error(work: Callable[[], T]) -> T:
         raise MCPError(INVALID_PARAMS, str(error)) from error
     except ReverieError as error:
         raise MCPError(INTERNAL_ERROR, str(error)) from error
+
+
+def serve_pipes(server: Server[Any], given: int, answers: int) -> None:
+    """Serve on two pipes, behind the front, until the first one ends; both are closed."""
+    anyio.run(_serve, server, given, answers)
+
+
+async def _serve(server: Server[Any], given: int, answers: int) -> None:
+    reading = os.fdopen(given, "r", encoding="utf-8", errors="replace")
+    writing = os.fdopen(answers, "w", encoding="utf-8")
+    options = server.create_initialization_options(NotificationOptions(resources_changed=True))
+    with reading, writing:
+        streams = stdio_server(anyio.wrap_file(reading), anyio.wrap_file(writing))
+        async with streams as (incoming, outgoing):
+            await server.run(incoming, outgoing, options)
