@@ -51,7 +51,7 @@ def _licence(dist: Distribution) -> str:
 
 
 def _of(dist: Distribution) -> Iterator[tuple[str, str]]:
-    body = str(dist.metadata.get_payload() or "")
+    body = (dist.read_text("METADATA") or "").partition("\n\n")[2]
     for match in _HEADING.finditer(body):
         yield from _fitting(match["heading"], match["text"])
     files = [Path(str(dist.locate_file(file))) for file in dist.files or () if file.suffix == ".py"]
