@@ -232,7 +232,8 @@ FORMATS: Sequence[Format] = tuple(Format(*row) for row in (
 
 # Formats with the mark in the middle: tried only if the mark occurs in the text.
 SHAPES: Sequence[Format] = tuple(Format(*row) for row in (
-    ("telegram bot token", ":AA", r"(?<![\w-])\d{8,10}:AA[\w-]{32,36}(?![\w-])"),
+    ("telegram bot token", ":AA", r"(?:(?<![\w-])|(?<=/bot))\d{8,10}:AA[\w-]{32,36}(?![\w-])"),
+    ("bitlocker recovery key", "-", r"(?<![\w-])\d{6}(?:-\d{6}){7}(?![\w-])"),
     ("discord bot token", ".", r"(?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"),
     ("teams webhook", ".webhook.office.com/", r"https://[\w-]{1,40}\.webhook\.office\.com/webhookb2/[\w@/-]{60,}"),
     ("asana token", ":", r"(?<![\w/-])[012]/\d{12,20}(?:/\d{12,20})?:[0-9a-f]{32}(?![\w-])"),

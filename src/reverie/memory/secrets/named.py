@@ -154,8 +154,18 @@ RULES: Sequence[Rule] = (
     ),
     Rule(
         "seed phrase",
-        ("seed phrase", "mnemonic", "recovery phrase", "seed words"),
-        r"[^\n\ufffc:]{0,30}?(?:is|:|=)[ \t\"]{0,4}((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})",
+        (
+            *(
+                "seed phrase",
+                "mnemonic",
+                "recovery phrase",
+                "seed words",
+                "wiederherstellungsphrase",
+            ),
+            *("frase de recuperación", "frase semilla", "phrase de récupération", "phrase secrète"),
+        ),
+        r"[^\n\ufffc:]{0,30}?(?:\b(?:is|ist|lautet|est|es)\b|[:=])[ \t\"]{0,4}"
+        r"((?:[^\W\d_]{3,10}[ ,]{1,2}){11,23}[^\W\d_]{3,10})",
         is_real,
     ),
     Rule("key", ("_key",), rf"{_EQUALS}([^{_STOP}]{{16,1024}})", is_opaque),

@@ -242,8 +242,9 @@ def is_pin(value: str) -> bool:
 
 
 def is_door_code(value: str) -> bool:
-    """Whether a value could be typed at a door, such as `C4471B`."""
-    return re.fullmatch(r"(?=(?:[A-Z]*\d){3})[A-Z\d]{4,10}[#*]?", value) is not None
+    """Whether a value could be typed at a door, such as `C4471B` or `71-B-408`."""
+    form = r"(?=(?:[A-Z-]*\d){3})(?:[A-Z\d]{4,10}|(?=[\d-]*[A-Z])[A-Z\d]{1,6}(?:-[A-Z\d]{1,6}){1,3})[#*]?"
+    return re.fullmatch(form, value) is not None
 
 
 def is_numbered_words(value: str) -> bool:

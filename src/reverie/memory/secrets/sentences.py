@@ -52,7 +52,7 @@ _LONGEST_TOKEN = 512
 _CUES: dict[Kind, str] = {
     "password": r"pass(?:word|wd|wort|wörter|phrase| phrase|key)|pass\b|pwd|pw\b|kennw[oö]rt|wachtwoord|contrase[ñn]a"
     r"|senha|mots? de passe|mdp\b|hasło|lösenord|adgangskode|parola\b|пароль|psk\b",
-    "login": r"log[- ]?ins?\b|sign in\b|zugang(?:sdaten)?\b|anmeldedaten|identifiants?\b|credencial(?:es)?\b|creds\b",
+    "login": r"basic auth\b|log[- ]?ins?\b|sign in\b|zugang(?:sdaten)?\b|anmeldedaten|identifiants?\b|credencial(?:es)?\b|creds\b",
     "network": r"wi-?fi\b|wlan\b",
     "unlock": r"opens? with\b|öffnet (?:sich )?mit\b|s['’]ouvre avec\b|se abre con\b|unlock(?:s|ed)?\b|decrypts?\b|unzips?\b|entsperr\w*|entschlüssel\w*|déverrouill\w*|déchiffr\w*|desbloque\w*",
     "codes": r"(?:recovery|backup) codes?|wiederherstellungscodes?|codes? de récupération|códigos? de (?:recuperación|respaldo)",
@@ -66,7 +66,7 @@ _CUES: dict[Kind, str] = {
 _CUE = re.compile("|".join(f"(?P<{kind}>{words})" for kind, words in _CUES.items()))
 # The beginnings of cues: a plain alternation is fast, and the pattern above is tried only there.
 _STEM = re.compile(
-    r"pass|pw|kenn|wachtw|contrase|senha|mot|mdp|has|lösen|adgangs|parola|пароль|log|sign in|zugang|anmelde|identif"
+    r"basic auth|pass|pw|kenn|wachtw|contrase|senha|mot|mdp|has|lösen|adgangs|parola|пароль|log|sign in|zugang|anmelde|identif"
     r"|cred|psk|wi-?fi|wlan|token|secret|bearer|geheim|jeton|cl[éa]|llave|seed|t?otp|2fa|authen|webhook|cookie"
     r"|authori|recovery|backup|wieder|code|código|pin|puk|access|alarm|door|entry|garage|gate|lock|safe|tür|tor|key"
     r"|schlüssel|chave|unlock|unzip|decrypt|entsperr|entschlüssel|déverrouill|déchiffr|desbloque|open|öffnet|s['’]ouvre|se abre"
@@ -102,7 +102,11 @@ _NOT_ITS_VALUE = frozenset(
 )  # fmt: skip
 # … and the last word must be one of these, or a sign, or there is no word at all.
 _LEADS = frozenset(
-    ["s", "is", "are", "was", "were", "be", "being", "now", "still", "currently", "actually", "simply", "just", "to", "into", "as", "by", "with", "reads", "equals", "ist", "sind", "war", "lautet", "lauten", "heißt", "heisst", "jetzt", "nun", "auf", "durch", "als", "bitte", "mit", "sei", "est", "sont", "était", "devient", "désormais", "maintenant", "par", "comme", "avec", "suivant", "es", "son", "era", "será", "ahora", "por", "como", "con", "al", "sea", "ahora", "el", "la", "le", "das", "der"]
+    ["s", "is", "are", "was", "were", "be", "being", "now", "still", "currently", "actually", "simply", "just", "to", "into", "as", "by", "with", "reads", "equals", "ist", "sind", "war", "lautet", "lauten", "heißt", "heisst", "jetzt", "nun", "auf", "durch", "als", "bitte", "mit", "sei", "est", "sont", "était", "devient", "désormais", "maintenant", "par", "comme", "avec", "suivant", "es", "son", "era", "será", "ahora", "por", "como", "con", "al", "sea", "ahora", "el", "la", "le", "das", "der", "a", "à", "zu"]
+)  # fmt: skip
+# «For the wifi use …», «tape …».
+_USE = frozenset(
+    ["use", "using", "type", "enter", "take", "nimm", "nehmt", "nutze", "tippe", "utilise", "utilisez", "tape", "tapez", "saisis", "usa", "usad", "pon", "teclea"]
 )  # fmt: skip
 _SIGN_BEFORE = re.compile(r"(?:[:=：＝]|->|=>|→|⇒|[-–—])[\s\"'`*(\[<{«“„‘「]*$")
 # After a value: «… is the token», «… als Passwort», «… (password)».
@@ -146,7 +150,8 @@ def find_in_sentences(text: str, lower: str) -> Iterator[Secret]:
         value = text[start:end]
         if not 4 <= len(value) <= _LONGEST_TOKEN or text[end : end + 1] in _CALLED:
             continue
-        if _NAMES_AN_ID.search(text, max(0, start - 32), start):
+        # `${PASSWORD:?must be set}` names a variable.
+        if text.endswith("${", 0, start) or _NAMES_AN_ID.search(text, max(0, start - 32), start):
             continue
         place = bisect_left(starts, start)
         kind = _judged(
@@ -185,6 +190,8 @@ def _kind(match: re.Match[str], before: str) -> Kind | None:
 
 def _end(text: str, found: re.Match[str]) -> int:
     end = found.end()
+    if text[end - 1] == "!" and text[end : end + 1] in (",", ";", ")"):
+        return end
     while end > found.start() and text[end - 1] in _TRAILING:
         end -= 1
     return end
@@ -237,7 +244,8 @@ def _judged(
 def _named_kind(cue: _Cue, between: str, before: Sequence[_Cue], text: str) -> Kind:
     """What a cue names: the "key" of a network is its password, as is what follows "wifi:"."""
     if cue.kind == "network":
-        return "network" if _SIGN_BEFORE.search(between) else "login"
+        given = _SIGN_BEFORE.search(between) or _USE.intersection(between.lower().split()[-1:])
+        return "network" if given else "login"
     network = cue.kind == "generic" and any(
         one.kind == "network"
         and one.end < cue.start
@@ -254,7 +262,7 @@ def _leads_to(between: str) -> bool:
         return len(between) <= 12
     if _NOT_ITS_VALUE.intersection(words):
         return False
-    return bool(_SIGN_BEFORE.search(between)) or words[-1] in _LEADS
+    return bool(_SIGN_BEFORE.search(between)) or words[-1] in _LEADS or words[-1] in _USE
 
 
 def _is_about_another(between: str) -> bool:
@@ -279,7 +287,13 @@ def _is_value(kind: Kind, value: str, after: str) -> bool:
         case _:
             hashed = kind == "generic" and is_hash(value) and len(value) >= 32
             opaque = is_opaque(value, 16 if kind == "generic" else 10)
-            return opaque or (hashed and not is_placeholder(value))
+            pair = kind == "login" and _is_name_and_password(value)
+            return opaque or pair or (hashed and not is_placeholder(value))
+
+
+def _is_name_and_password(value: str) -> bool:
+    name, _, password = value.partition(":")
+    return name.isalnum() and is_chosen(password) and is_spoken_password(password)
 
 
 def _is_named_behind(kind: Kind, value: str) -> bool:
