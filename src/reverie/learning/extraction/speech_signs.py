@@ -113,7 +113,8 @@ EMPOWERS = re.compile(
 # Words before a colon that name where the text behind it stands.
 SOURCE = re.compile(
     r"^(?:from|aus|extrait|del?)\b|\b(?:excerpt|extract|quot(?:e|ation)|passage|snippet|minutes|transcript|caption|auszug|ausschnitt|zitat|protokoll|abschrift"
-    r"|extrait|citation|compte rendu|extracto|fragmento|cita|acta)\b",
+    r"|extrait|citation|compte rendu|extracto|fragmento|cita|acta)\b"
+    r"|\b(?:left|pinned|taped|hinterließ|hinterlassen|aufgehängt|laissée?|affichée?|dejó|dejaron|colgó|ha dejado)\b",
     re.I,
 )
 # "Suggest a cake", "Schreib mir das Skript": a verb in front of its object. The first word must be no function word.
