@@ -117,11 +117,16 @@ values = st.recursive(
 )
 
 
+def _for_the_checker(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without its dialect, of which the checker knows older ones only; and it takes {} for False."""
+    made = {key: item for key, item in schema.items() if key != "$schema"}
+    return made | ({"additionalProperties": True} if made.get("additionalProperties") == {} else {})
+
+
 def accepts(schema: Any, value: Any) -> bool:
-    # Its dialect is no part of what is compared, and the checker knows older ones only.
-    bare = {key: item for key, item in schema.items() if key != "$schema"}
+    bare = json.loads(json.dumps(schema), object_hook=_for_the_checker)
     try:
-        fastjsonschema.compile(json.loads(json.dumps(bare)), use_default=False)(value)
+        fastjsonschema.compile(bare, use_default=False)(value)
     except (
         fastjsonschema.JsonSchemaValueException,
         fastjsonschema.JsonSchemaDefinitionException,  # nothing can satisfy it

@@ -94,6 +94,8 @@ def reason_not_to(command: str) -> str | None:
     return next((why for one, why in NOT_RUN.items() if re.fullmatch(one, command)), None)
 
 
+# Pages that another test plays as a whole.
+ELSEWHERE = {"fleet.md": "tests/flows/test_fleet_walk.py"}
 # Pages with many commands that need a process of their own.
 LONG = {"chat.md", "commands.md", "proxy.md"}
 with_commands = [
@@ -103,7 +105,7 @@ with_commands = [
         marks=[pytest.mark.slow] if page.name in LONG else [],
     )
     for page in PAGES
-    if commands(page)
+    if commands(page) and page.name not in ELSEWHERE
 ]
 
 

@@ -115,8 +115,8 @@ def _own_words(message: Message) -> str:
     return "\n".join(parts)
 
 
-# The last part of a path, with an ending.
-_FILE = re.compile(r"[\w.-]*\w\.[A-Za-z]\w{0,9}\b")
+# The last part of a path, with an ending; tried once for each run of letters, however long.
+_FILE = re.compile(r"(?<![\w.-])[\w.-]*\w\.[A-Za-z]\w{0,9}\b")
 
 
 def named_files(text: str) -> list[str]:

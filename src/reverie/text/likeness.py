@@ -161,11 +161,15 @@ _ANEW = 2
 _ANEW_BY_ANOTHER = 3
 
 
+def _share_anything(signs: Signs) -> bool:
+    return any(signs[name] > 0 for name in ("least alike", "values in common", "names in common"))
+
+
 def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     """The verdict where the rules are not sure; it retires no memory."""
     likeness: Likeness = "restates" if found.same >= found.value else "update"
     probable = max(found.same, found.value)
-    if likeness == verdict.likeness or probable < found.more:
+    if likeness == verdict.likeness or probable < found.more or not _share_anything(signs):
         return verdict
     if signs["both say more"]:
         needed = _needed(verdict, signs, likeness)

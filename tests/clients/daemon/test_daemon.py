@@ -303,13 +303,15 @@ class TestTheCommand:
         assert hooks.log.count("settings.toml") == 1
 
     def test_a_home_that_cannot_be_written(self, hooks: Hooks) -> None:
-        """The daemon cannot start and the log cannot be written, but the client notices nothing."""
+        """The daemon cannot start and the log cannot be written: one line, and the turn goes on."""
         blocked = hooks.place.base / "file"
         blocked.write_text("")
-        found = hooks.raw(
-            "claude-code", "SessionStart", prompt(hooks), REVERIE_HOME=str(blocked / "home")
-        )
-        assert found == b""
+        begun = hooks.begin("claude-code", "SessionStart", REVERIE_HOME=str(blocked / "home"))
+        with begun as process:
+            out, error = process.communicate(prompt(hooks), timeout=240)
+        assert (process.returncode, out) == (0, b"")
+        assert error.count(b"\n") == 1
+        assert error.endswith(b"hooks.log cannot be written: Not a directory\n")
 
     def test_a_log_that_cannot_be_written_goes_to_standard_error(
         self, place: Place, capfd: pytest.CaptureFixture[str]

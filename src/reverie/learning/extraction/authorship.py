@@ -49,6 +49,8 @@ _OWN_LEAD = re.compile(
 )
 _OPENING_QUESTION = re.compile(r"(?P<question>[^.!?\n]+\?)\s+(?P<rest>\S.*)", re.S)
 _FEWEST_WORDS = 4
+# A longer sentence says more than what to do with a text.
+_LONGEST_REQUEST = 14
 _SPOKEN = ("english", "german", "french", "spanish")
 _ZERO_WIDTH = re.compile("[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
@@ -99,7 +101,8 @@ def _follows_text_work(paragraph: str) -> bool:
     """ "Shorten this to a tweet. Our foundation …": what follows is the text, unless it is a task, too."""
     said = _parts(paragraph)
     for place, part in enumerate(said[:-1]):
-        if TEXT_WORK.search(part) and POINTS.search(part) and is_order(part):
+        short = len(_WORD.findall(part)) <= _LONGEST_REQUEST
+        if short and TEXT_WORK.search(part) and POINTS.search(part) and is_order(part):
             return not all(
                 is_order(later) or _is_personal_remark(later) for later in said[place + 1 :]
             )
