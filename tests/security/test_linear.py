@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from reverie.agent.shell_commands import reads_only
+from reverie.context import user_messages
 from reverie.context.facts import calls, outcomes
 from reverie.context.facts import sentences as fact_sentences
 from reverie.context.previews import outline_line, preview
@@ -196,6 +197,7 @@ ROUTINES: Mapping[str, Routine] = {
     "doubts.asks": doubts.asks,
     "kinds.kind": kinds.kind,
     "support.covered": lambda text: support.covered(text, text),
+    "user_messages.named_files": user_messages.named_files,
     "support.echoes": lambda text: support.echoes("the deploy needs a token", text),
     "trust.orders": trust.orders,
     "trust.judge": judged,

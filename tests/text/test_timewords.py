@@ -129,6 +129,7 @@ def test_words_and_numbers_that_are_no_times(question):
         ("Which port does the API use?", False),
         ("What must I run before the release?", False),
         ("Wer leitet das Team?", False),
+        ("which sonar did the mapping?", False),
     ],
 )
 def test_questions_about_what_no_longer_holds(question: str, former: bool) -> None:
