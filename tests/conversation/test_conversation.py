@@ -128,7 +128,7 @@ async def test_a_full_disk_stops_nobody_and_what_waited_is_written_in_order(tmp_
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert path.stat().st_size == written
-    assert [type(event) for event in heard] == [TroubleNoted, TroubleNoted]
+    assert [type(event) for event in heard] == [TroubleNoted]
     await turn(conversation)
     replayed = SessionState.replay(journal.load(path).records)
     assert replayed.messages == conversation.state.messages

@@ -48,11 +48,9 @@ NOT_RUN = {
     r"(pipx|pip) install .*|uv tool install .*|\. \.venv/bin/activate": _INSTALLS,
     r"(\w+=\S+ )*(claude|codex|opencode|gemini)( .*)?": _CLIENT,
     r"reverie (serve|worker|tenants|migrate)( .*)?|reverie worker &.*": _POSTGRES,
-    r"export REVERIE_KEY=…|echo 'store.url.*|PG=…|PATH=….*|(pg_dump|createdb|pg_restore) .*": _POSTGRES,
     r"reverie adopt .*|reverie install .*--memory adopt": _NO_MEMORIES,
     r"reverie demo( .*)?": "takes long; tests/cli/test_demo.py plays it",
     r'eval "\$\(reverie completion zsh\)"': "needs zsh; tests/cli/test_look.py tries each shell",
-    r"curl .*memory\.example\.com.*": _POSTGRES,
     r".* node examples/recall\.mjs .*": "needs Node, and the server of the page above it",
     r"curl http://127\.0\.0\.1:8790.*": "needs a key; tests/proxy sends the same request",
 }

@@ -11,7 +11,7 @@ from reverie.core.request import canonical_bytes
 from reverie.events import Event, LayerFired
 
 OPTIONS = ("features.extract=false", "features.dream=false", "features.microcompact_batch=false")
-TURNS = 16
+TURNS = 40
 
 
 @pytest.fixture

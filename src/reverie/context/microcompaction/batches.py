@@ -195,7 +195,8 @@ def _paying(
     if best < 0:
         return NotDue("clearing old tool results would cost more than it saves")
     allowed = policy.allowed(conditions.spent)
-    if rewritten * value.rewritten > allowed * PER_MILLION:
+    # When the window fills up, the alternative is a compaction, which costs more.
+    if not conditions.pressed and rewritten * value.rewritten > allowed * PER_MILLION:
         return NotDue(f"clearing may cost at most ${allowed:.3f} now")
     why = (
         f"keeping {cleared:,} tokens of old tool results would cost "

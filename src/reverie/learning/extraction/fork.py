@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
 from reverie.agent.background import Background
@@ -28,6 +28,7 @@ from reverie.learning.extraction.stores import CopiedStore, LearningStore, Settl
 from reverie.learning.extraction.values import Add, Operation, Supersede, Update
 from reverie.learning.unread import Unread, UnreadTurns
 from reverie.memory.format.topic import Topic
+from reverie.text.dates import absolute_dates
 
 NAME = EXTRACT
 
@@ -287,7 +288,8 @@ def settle(
     """
     wanted = store.instructions()
     left = tuple(one.text for one in found if wanted.keeps_out(one.text))
-    planned = extraction.plan((one for one in found if one.text not in left), messages, known)
+    wished = [_dated(one, messages) for one in found if one.text not in left]
+    planned = extraction.plan(wished, messages, known)
     waiting = [item for item in planned.inbox if item.candidate is not None]
     texts = [item.candidate.text for item in waiting if item.candidate is not None]
     if dry_run:
@@ -299,6 +301,12 @@ def settle(
         tuple(text for text, waits in zip(texts, kept, strict=True) if waits),
         left,
     )
+
+
+def _dated(candidate: Candidate, messages: Sequence[Message]) -> Candidate:
+    """With the days that memories name: "last week" is no other time than what is stored."""
+    day = day_of(candidate, messages)
+    return replace(candidate, text=absolute_dates(candidate.text, day)[0]) if day else candidate
 
 
 async def proposals(

@@ -154,7 +154,7 @@ _RULE = re.compile(
 _WHEN_YOU = re.compile(r"^when(?:ever)? you [^,]{4,60}, ", re.I)
 # What holds only now, for this task, or is trouble to be mended.
 _PASSING = re.compile(
-    r"\b(?:this|that|these|those|it['’]s (?:not|still)|here|there|today|tonight|tomorrow|yesterday|now|currently|right now|at the moment|yet|still|just|again|so far|anymore"
+    r"\b(?:this|that|these|those|(?:in|on|at|from|of|to|with) (?:it|them)|it['’]s (?:not|still)|here|there|today|tonight|tomorrow|yesterday|now|currently|right now|at the moment|yet|still|just|again|so far|anymore"
     r"|fail\w*|broke\w*|crash\w*|errors?|bugs?|issues?|problems?|wrong|missing|stuck|slow|function|method|class|variable|loop|callback|returns?|raises|throws|null|none|undefined|fix|while|sounds|lately|recently|so it['’]?s?|so i can['’]t|budget|like to (?:analy[sz]e|get|know|see|have)|shall|weird|strange|trouble|struggl\w+|confus\w+|flak\w+|hang\w*|red|seit (?:\w+ )?(?:minuten?|stunden?|tagen?)|depuis (?:\w+ )?(?:minutes?|heures?|hier)|desde (?:ayer|hace)"
     r"|try(?:ing)?|want(?:s|ed)?|wanna|need(?:s|ed)? (?:to|some|help|an?)|wish|hope|hoping|plan(?:ning)? to|going to|gonna|about to|look(?:ing)? (?:for|forward|into|at)|think\w*|thought|feel\w*|wonder\w*"
     r"|consider\w*|start(?:ing|ed)|should|would|could|might|may|will(?! (?:immer|nie|nur|kein\w*|dass)\b)|won['’]t|can you|could you|let['’]s|todo|instead of the|supposed|seems?|looks? like|appears?|sorry"
