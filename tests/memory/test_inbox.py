@@ -17,7 +17,7 @@ from tests.place import FixedClock, Place
 from reverie.errors import StorageError
 from reverie.memory import inbox as inboxes
 from reverie.memory.changes.draft import Declined, NewMemory, Remembered
-from reverie.memory.changes.inbox import Forgotten, needs_nobody
+from reverie.memory.changes.inbox import Forgotten, is_approved_by
 from reverie.memory.format.proposals import (
     MOST_SOURCES,
     OPERATIONS,
@@ -497,8 +497,8 @@ def test_delete_forgets_and_can_be_undone(memory: OpenMemory, agreed: Callable[.
     ],
 )
 def test_only_supported_harmless_additions_need_nobody(proposal: Proposal, expected: bool):
-    assert needs_nobody(proposal, "supported") is expected
-    assert not needs_nobody(proposal, "never")
+    assert is_approved_by(proposal, "supported") is expected
+    assert not is_approved_by(proposal, "never")
 
 
 def test_every_type_has_its_setting_and_no_repository_may_give_it():

@@ -119,7 +119,7 @@ class Workspace:
     def notices(self) -> tuple[str, ...]:
         """Notices for the person, such as settings that the project asks for without being trusted."""
         waiting = (str(wanted) for wanted in self.settings.wanted if not wanted.declined)
-        about_project = tuple(filter(None, (self.project.note, self.joined)))
+        about_project = filter(None, (self.project.note, self.joined))
         return (*about_project, *waiting, *self.settings.notes)
 
     @property
@@ -306,10 +306,8 @@ class Workspace:
         source, name = self.memory_of(file)
         if source.scope == scope:
             raise InputError(f"{source.label(name)} is of the scope {scope} already")
-        target = self.memory(scope)
-        return move(
-            name, Endpoint(source.keeper, source.scope), Endpoint(target.keeper, scope), author
-        )
+        target = Endpoint(self.memory(scope).keeper, scope)
+        return move(name, Endpoint(source.keeper, source.scope), target, author)
 
     def caps(self, purpose: Purpose) -> Caps:
         own = self.settings.spend_cap(purpose)
@@ -384,7 +382,7 @@ class Workspace:
 
     def journals(self) -> list[Path]:
         """This project's transcripts, newest first."""
-        found = [path for path in self.project.sessions.glob("*.jsonl") if path.exists()]
+        found = filter(Path.exists, self.project.sessions.glob("*.jsonl"))
         return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reverie.errors import InputError, WriteConflict
 from reverie.memory.changes.draft import Declined, infer_scope
-from reverie.memory.changes.inbox import Decision, Forgotten, needs_nobody
+from reverie.memory.changes.inbox import Decision, Forgotten, is_approved_by
 from reverie.memory.changes.inbox import approve as agree
 from reverie.memory.format.proposals import Item, NotKept, Proposal
 from reverie.memory.format.revisions import Author
@@ -50,7 +50,7 @@ def offer(
     if isinstance(item, NotKept):
         return item
     policy = str(settings[f"inbox.auto_approve.{item.proposal.type}"])
-    if not needs_nobody(item.proposal, policy):
+    if not is_approved_by(item.proposal, policy):
         return item
     by = item.proposal.by
     decision = approve(inbox, item, memory, Author("user" if by == "import" else by))

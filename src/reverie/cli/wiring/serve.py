@@ -11,7 +11,9 @@ from reverie.cli.invocation import Invocation, reverie_command
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
+    from reverie.memory.postgres.database import Database
     from reverie.server.running import Addresses
+    from reverie.server.worker import Worker
     from reverie.workspace import Workspace
 
 DEFAULT_PORT = 8642
@@ -53,25 +55,33 @@ def command(
     """
     app = frame.app()
     if stop_database or show_database:
-        from reverie.memory.postgres.embedded import EmbeddedPostgres
-
-        embedded = EmbeddedPostgres.default(app.settings.home)
-        if stop_database:
-            embedded.stop()
-            return
-        told = {
-            "host": str(embedded.socket),
-            "programs": str(embedded.programs()),
-            "address": embedded.url(),
-        }
-        frame.show(
-            told,
-            lambda console: console.print("\n".join(map(": ".join, told.items())), soft_wrap=True),
-        )
+        _embedded(frame, app, stop=stop_database)
         return
     addresses = prepared_database(app, database)
-    if migrate_only:
+    if not migrate_only:
+        _serve(frame, app, addresses, (host, port), workers)
+
+
+def _embedded(frame: Invocation, app: Workspace, *, stop: bool) -> None:
+    """Stop the embedded PostgreSQL, or show where it is."""
+    from reverie.memory.postgres.embedded import EmbeddedPostgres
+
+    embedded = EmbeddedPostgres.default(app.settings.home)
+    if stop:
+        embedded.stop()
         return
+    facts = {
+        "host": str(embedded.socket),
+        "programs": str(embedded.programs()),
+        "address": embedded.url(),
+    }
+    lines = "\n".join(map(": ".join, facts.items()))
+    frame.show(facts, lambda console: console.print(lines, soft_wrap=True))
+
+
+def _serve(
+    frame: Invocation, app: Workspace, addresses: Addresses, at: tuple[str, int], workers: int
+) -> None:
     from reverie.server.running import serve, service, usual_worker, working
     from reverie.server.side_model import SideModel
     from reverie.server.telemetry import Telemetry
@@ -79,23 +89,16 @@ def command(
     home = app.settings.home
     telemetry = Telemetry(enabled=app.settings.flag("telemetry.enabled"))
     made = service(addresses.app, app.clock, home, telemetry=telemetry)
+    model = SideModel.of(app)
 
-    def tell(url: str) -> None:
+    def announce(url: str) -> None:
         if not frame.quiet:
             click.echo(f"Reverie serves on {url}; stop it with Ctrl-C.", err=True)
 
-    model = SideModel.of(app)
-    serve(
-        made,
-        host,
-        port,
-        lambda: working(
-            workers,
-            addresses.worker,
-            lambda pool: usual_worker(pool, app.clock, home, telemetry, model),
-        ),
-        tell,
-    )
+    def make_worker(database: Database) -> Worker:
+        return usual_worker(database, app.clock, home, telemetry, model)
+
+    serve(made, *at, lambda: working(workers, addresses.worker, make_worker), announce)
 
 
 def prepared_database(app: Workspace, url: str | None) -> Addresses:

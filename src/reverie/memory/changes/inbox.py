@@ -30,7 +30,7 @@ class Forgotten:
 Decision: TypeAlias = Outcome | Forgotten
 
 
-def needs_nobody(proposal: Proposal, policy: str) -> bool:
+def is_approved_by(proposal: Proposal, policy: str) -> bool:
     """Whether a proposal may be saved without asking the user; never if it is suspicious.
 
     Only additions: the user decides on changing, replacing or removing a memory.
