@@ -67,6 +67,16 @@ def test_words_that_say_something_is_over_replace_the_one_memory_they_speak_of()
     assert near(draft("From now on the port is 8443"), *twice).replaces is None
 
 
+def test_when_the_words_name_the_outdated_one_a_sibling_is_not_told_as_another_value() -> None:
+    found = near(
+        draft("The search service now listens on port 7102"),
+        ("billing.md", "The billing service listens on port 7001"),
+        ("search.md", "The search service listens on port 7002"),
+    )
+    assert found.replaces == "search.md"
+    assert [one.file for one in found.related if one.likeness == "update"] == ["search.md"]
+
+
 def test_three_neighbours_are_told() -> None:
     existing = [(f"{n}.md", f"The port is {n}") for n in range(8_000, 8_005)]
     assert len(near(draft("The port is 8443"), *existing).related) == 3

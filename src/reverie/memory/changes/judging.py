@@ -35,6 +35,10 @@ def neighbours(
     same = next((match for match in found if match.likeness == "duplicate"), None)
     if same is None and made.description not in made.claim:
         same = _described_alike(made, current, body_of)
+    replaced = _replaced_by_words(found)
+    if replaced is not None:
+        # The words say what is outdated: the odds that another memory is meant no longer count.
+        found = [m for m in found if not (m.verdict.weighed and m.likeness == "update")]
     near = tuple(
         Related(
             match.key,
@@ -47,7 +51,7 @@ def neighbours(
     )
     if same is not None:
         return Neighbours(_known(same.key, current[same.key]), related=near)
-    return Neighbours(replaces=_replaced_by_words(found), related=near)
+    return Neighbours(replaces=replaced, related=near)
 
 
 def _described_alike(
