@@ -44,6 +44,7 @@ FIRST_COMMANDS = (
 # Data files that a wheel must carry: without them a feature would fall back in silence.
 DATA = (
     "py.typed",
+    "memory/format/kinds.json",
     "recall/calibration.json",
     "models/embeddings/potion/vectors.npy",
     "models/embeddings/potion/tokenizer.json",

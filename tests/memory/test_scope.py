@@ -2,7 +2,7 @@
 
 import pytest
 
-from reverie.memory.changes.draft import infer_scope
+from reverie.memory.format.kinds import infer_scope
 from reverie.memory.format.taxonomy import MemoryType
 
 PERSON = (

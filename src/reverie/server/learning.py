@@ -25,11 +25,12 @@ from reverie.learning.extraction.fork import proposals, settle
 from reverie.learning.extraction.occasions import occasion
 from reverie.learning.extraction.prompts import batches
 from reverie.learning.service import MOST_LISTED, ScratchCopy, proposal_of, proposed_by
-from reverie.memory.changes.draft import Remembered, infer_scope
+from reverie.memory.changes.draft import Remembered
 from reverie.memory.changes.inbox import Forgotten, approve
 from reverie.memory.changes.keeper import Keeper
 from reverie.memory.format import instructions, manifest
 from reverie.memory.format.instructions import LearningInstructions
+from reverie.memory.format.kinds import infer_scope
 from reverie.memory.format.proposals import Item, Proposal, item_to_json
 from reverie.memory.format.revisions import Author
 from reverie.memory.format.taxonomy import labelled, split

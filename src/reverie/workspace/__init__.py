@@ -276,7 +276,7 @@ class Workspace:
 
         A replacement goes to the memory it replaces; otherwise the scope, given or inferred, decides.
         """
-        from reverie.memory.changes.draft import infer_scope
+        from reverie.memory.format.kinds import infer_scope
 
         if new_memory.supersedes is not None:
             memory, name = self.memory_of(new_memory.supersedes, "team" if team else None)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from reverie.errors import InputError, WriteConflict
-from reverie.memory.changes.draft import Declined, infer_scope
+from reverie.memory.changes.draft import Declined
 from reverie.memory.changes.inbox import Decision, Forgotten, is_approved_by
 from reverie.memory.changes.inbox import approve as agree
+from reverie.memory.format.kinds import infer_scope
 from reverie.memory.format.proposals import Item, NotKept, Proposal
 from reverie.memory.format.revisions import Author
 from reverie.memory.inbox import FOLDER, Contents, Inbox

@@ -23,10 +23,11 @@ from reverie.learning.extraction import Candidate, Conditions, Known
 from reverie.learning.extraction.occasions import Offer, Spending, affordable, occasion, offers
 from reverie.learning.extraction.prompts import cited, directive, past_directive, told
 from reverie.learning.extraction.reading import Reader, in_a_thread
-from reverie.learning.extraction.rules.confirmations import kind, sentences
+from reverie.learning.extraction.rules.confirmations import sentences
 from reverie.learning.extraction.stores import CopiedStore, LearningStore, SettlingStore
 from reverie.learning.extraction.values import Add, Operation, Supersede, Update
 from reverie.learning.unread import Unread, UnreadTurns
+from reverie.memory.format.kinds import infer_type
 from reverie.memory.format.topic import Topic
 from reverie.text.dates import absolute_dates
 
@@ -330,7 +331,7 @@ def proposed(topic: Topic, messages: Sequence[Message], before: Topic | None = N
     text = " ".join(fresh) if before else topic.body.strip()
     return Candidate(
         text=text,
-        type=topic.type or kind(text),
+        type=topic.type or infer_type(text),
         sources=cited(topic.source, messages),
         origin="assistant",
         operation=_operation(topic, before),

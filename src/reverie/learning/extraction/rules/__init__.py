@@ -17,13 +17,13 @@ from reverie.learning.extraction.rules import doubts, plain
 from reverie.learning.extraction.rules.confirmations import (
     LONGEST_SENTENCE,
     confirmed,
-    kind,
     sentences,
     to_the_point,
 )
 from reverie.learning.extraction.rules.cues import CUES, Cue
 from reverie.learning.extraction.speech import LONGEST_SPEECH, passages, unquoted
 from reverie.learning.extraction.values import Add, Candidate, Delete
+from reverie.memory.format.kinds import infer_type
 from reverie.memory.format.taxonomy import MemoryType
 
 __all__ = ["find"]
@@ -143,10 +143,10 @@ def _stated(message: Message) -> Iterator[Candidate]:
 def _read(message: Message, said: Sequence[str], place: int) -> Candidate | None:
     sentence = to_the_point(said[place])
     if (about := _FORGET.match(sentence)) is not None:
-        return _candidate(message, about["said"], kind(about["said"]), said[place], delete=True)
+        return _candidate(message, about["said"], infer_type(about["said"]), said[place], delete=True)
     before = said[place - 1] if place else ""
     if _REMEMBER_THAT.match(sentence):
-        return _lasting(message, before, kind(before)) if _states(before) else None
+        return _lasting(message, before, infer_type(before)) if _states(before) else None
     if _NOT_THAT_AGAIN.match(sentence):
         both = f"{before} {said[place]}"
         return _lasting(message, both, "feedback") if _YOU_DID.match(before) else None
@@ -165,12 +165,12 @@ def _cued(message: Message, said: Sequence[str], place: int) -> Candidate | None
             blotted, "asked", earlier
         )
         if listed:
-            return _lasting(message, sentence, kind(sentence), said[place])
+            return _lasting(message, sentence, infer_type(sentence), said[place])
         return _plain(message, said[place], earlier)
     if doubts.about_sentence(blotted, cue.manner, earlier):
         return None
     body = _body(sentence, found, cue)
-    return _lasting(message, _with_reason(body, said, place), cue.type or kind(body), said[place])
+    return _lasting(message, _with_reason(body, said, place), cue.type or infer_type(body), said[place])
 
 
 def _plain(message: Message, sentence: str, earlier: tuple[str, ...]) -> Candidate | None:
@@ -183,7 +183,7 @@ def _plain(message: Message, sentence: str, earlier: tuple[str, ...]) -> Candida
             or doubts.about_sentence(plain.statement(piece), "plain", earlier)
         ):
             body = plain.content(to_the_point(clause))
-            return _lasting(message, body, kind(body), sentence)
+            return _lasting(message, body, infer_type(body), sentence)
     return None
 
 

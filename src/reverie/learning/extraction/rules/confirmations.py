@@ -1,11 +1,10 @@
-"""Splits text into sentences, finds what a reply confirms, and guesses the type of a memory. Pure."""
+"""Splits text into sentences, and finds what a reply confirms. Pure."""
 
 from __future__ import annotations
 
 import re
 
 from reverie.learning.extraction.speech import BULLET, own_words, prose
-from reverie.memory.format.taxonomy import MemoryType
 
 LONGEST_SENTENCE = 400
 
@@ -89,41 +88,3 @@ def _only(statements: list[str]) -> str | None:
     if len(statements) != 1 or len(statements[0].split()) < 4 or _MAYBE.search(statements[0]):
         return None
     return to_the_point(_LEAD.sub("", statements[0]))
-
-
-_SIGNS: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
-    (
-        "reference",
-        re.compile(
-            r"https?://|\B#[a-z][\w-]+"
-            r"|\b(?:linear|jira|notion|confluence|grafana|slack|figma|datadog|sentry|pagerduty|sharepoint|wiki"
-            r"|dashboard|runbooks?|tracker|channel)\b",
-            re.I,
-        ),
-    ),
-    (
-        "feedback",
-        re.compile(
-            r"^(?:please |bitte )?(?:don't|do not|never|always|stop|avoid|use|prefer|keep|make sure|ask|write|run|show|tell"
-            r"|answer|explain|commit|no)\b|\b(?:you|your)\b|\bi (?:always |never )?want\b|\bi(?:'d| would) (?:like|rather)"
-            r"|\b(?:is|are) (?:always )?(?:reviewed|written|named|tested|run|signed off)\b.*\bbefore\b"
-            r"|\bich (?:will|möchte)\b|\b(?:möchte|will)[.!]?$|\bje (?:veux|voudrais|souhaite)\b|\b(?:quiero|quisiera)\b"
-            r"|\b(?:antworten|commits?|answers?|replies|réponses|respuestas|diffs?|explanations?|comments)\b",
-            re.I,
-        ),
-    ),
-    (
-        "user",
-        re.compile(
-            r"^(?:(?:i|i'm|i've|my|ich|mein\w*|je|mon|ma|mes|soy|trabajo|prefiero|mi|mis|vivo|uso|me)\b|j')"
-            r"|\b(?:i am|i'm|i work|i've|i have|i know|i live|i like|i prefer|my (?:name|role|job|background|title|pronouns"
-            r"|time ?zone)|ich bin|ich arbeite|je suis|je travaille|je préfère|soy|trabajo|prefiero)\b",
-            re.I,
-        ),
-    ),
-)
-
-
-def kind(sentence: str) -> MemoryType:
-    """Guess the type; the default is `project`: facts about the work and its people."""
-    return next((type_ for type_, sign in _SIGNS if sign.search(sentence)), "project")

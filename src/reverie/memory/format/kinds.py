@@ -1,0 +1,126 @@
+"""Infers what a sentence is about: its type, and whether it goes with the person or stays in the project.
+
+The words and their order are signs; what each sign counts for each reading is data (`kinds.json`),
+fitted by `benchmarks/fit_kinds.py` on sentences people would ask an assistant to remember.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+from reverie.memory.format.taxonomy import MemoryType, OwnScope
+
+# What a sentence may be: a fact about the person, how to work for them anywhere, how to work here, a
+# fact of this project, where something is found.
+READINGS = ("person", "manner", "rule", "fact", "place")
+_TYPES: Mapping[str, MemoryType] = {
+    "person": "user",
+    "manner": "feedback",
+    "rule": "feedback",
+    "fact": "project",
+    "place": "reference",
+}
+# Memories of the person are recalled in every project: in doubt a sentence stays in this one.
+SURE_OF_PERSON = 0.6
+# Longer texts are read by their beginning.
+_MOST_WORDS = 60
+# With fewer known signs than a sentence of two words has, it is a fact of the project.
+_FEWEST_SIGNS = 3
+_WORD = re.compile(r"[^\W\d_]+|\d+|[?!:/`@#]")
+_CLAUSE = re.compile(r"[.!?;:,]\s+")
+# A path, file, address, command or name in code.
+_CODE = re.compile(
+    r"`[^`]+`|(?:^|[\s(\"'])(?:~|\.{1,2})?/[\w.-]+|\b[\w-]+/[\w-]+/"
+    r"|\b[\w-]+\.(?:py|pyi|js|jsx|ts|tsx|go|rs|rb|java|kt|c|h|cc|cpp|hpp|cs|swift|php|sh|sql|md|rst|txt|json|toml"
+    r"|ya?ml|ini|cfg|env|lock|html|css|scss|vue|ipynb|tf|proto|xml|csv)\b"
+    r"|\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b|\w\(\)"
+    r"|\b[A-Z]{2,}-\d+\b|#\d+\b|:\d{2,5}\b",
+)
+# A file or a function of a project keeps a sentence there.
+_FILE = re.compile(
+    r"\b[\w-]+\.(?:py|js|jsx|ts|tsx|go|rs|rb|java|kt|c|h|cc|cpp|cs|swift|php|sh|sql|json|toml|ya?ml)\b|\w\(\)"
+)
+_ADDRESS = re.compile(r"https?://|\bwww\.")
+_LONG_WORD = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each sign counts for each reading, and the offsets of the readings."""
+
+    signs: Mapping[str, list[float]]
+    offsets: list[float]
+
+
+def signs_of(text: str) -> set[str]:
+    """The words of a sentence, pairs of them, its first words, and what looks like code."""
+    words = [
+        "0" if word.isdigit() else word
+        for word in _WORD.findall(text.casefold().replace("’", "'"))[:_MOST_WORDS]
+    ]
+    found = set(words)
+    for word in words:
+        if len(word) >= _LONG_WORD:
+            found |= {f"{word[:4]}~", f"~{word[-3:]}"}
+    found |= {f"{first} {second}" for first, second in pairwise(words)}
+    found |= {f"^{' '.join(words[:count])}" for count in (1, 2)}
+    for clause in _CLAUSE.split(text.casefold())[1:]:
+        if opening := _WORD.search(clause):
+            found.add(f", {opening.group()}")
+    if _CODE.search(text):
+        found.add("<code>")
+    if _ADDRESS.search(text):
+        found.add("<address>")
+    return found
+
+
+def readings(text: str, weights: Weights | None = None) -> dict[str, float]:
+    """How probable each reading of a sentence is; together they are one."""
+    weights = weights or _weights()
+    known = [row for sign in signs_of(text) if (row := weights.signs.get(sign))]
+    if len(known) < _FEWEST_SIGNS:
+        return {name: float(name == "fact") for name in READINGS}
+    scale = 1 / math.sqrt(len(known))
+    sums = [
+        offset + scale * sum(row[place] for row in known)
+        for place, offset in enumerate(weights.offsets)
+    ]
+    shares = [math.exp(one - max(sums)) for one in sums]
+    return {name: share / sum(shares) for name, share in zip(READINGS, shares, strict=True)}
+
+
+def type_of(found: Mapping[str, float]) -> MemoryType:
+    """The most probable type."""
+    totals: dict[MemoryType, float] = {}
+    for name, share in found.items():
+        totals[_TYPES[name]] = totals.get(_TYPES[name], 0.0) + share
+    return max(totals, key=lambda type_: totals[type_])
+
+
+def share_of_person(found: Mapping[str, float]) -> float:
+    """How probable it is that a sentence applies to the person in every project."""
+    return found["person"] + found["manner"]
+
+
+def infer_type(text: str) -> MemoryType:
+    return type_of(readings(text))
+
+
+def infer_scope(text: str, type_: MemoryType | None = None) -> OwnScope:
+    """`person` for what applies to the user in every project, else (and in doubt) `project`."""
+    if type_ in ("project", "reference") or _FILE.search(text):
+        return "project"
+    return "person" if share_of_person(readings(text)) > SURE_OF_PERSON else "project"
+
+
+@cache
+def _weights() -> Weights:
+    data = json.loads(Path(__file__).with_name("kinds.json").read_text(encoding="utf-8"))
+    return Weights(data["signs"], data["offsets"])
