@@ -238,6 +238,7 @@ def test_marks_of_an_older_index_tell_nothing_about_the_answer() -> None:
         "the router is down again, what should i try",
         "remind me what Billie does",
         "In welcher Sprache ist der Bericht?",
+        "The inspector asks about irrigation hours.",
     ],
 )
 def test_a_question_needs_no_mark_and_no_first_place(text: str) -> None:
@@ -257,3 +258,14 @@ def test_each_of_several_questions_is_shown_its_own_memory(index: RecallIndex) -
     hits = index.search(queries.plain(asked), now=1.79e9).hits
     shown = {hit.key for hit in hits if hit.score >= GOOD_MATCH}
     assert shown >= {"prices.md", "pager.md", "daily.md"}
+
+
+def test_many_answers_to_one_question_leave_room_for_the_other(tmp_path: Path) -> None:
+    index = RecallIndex.open(tmp_path / "index.sqlite")
+    isles = ("Muck", "Eigg", "Rum", "Canna", "Skye", "Mull", "Iona")
+    texts = {f"{isle}.md": f"The ferries to {isle} sail at nine o'clock." for isle in isles}
+    texts["pager.md"] = "Pager duty is a matter of the whole crew of engineers, week by week."
+    index.put_many([MemoryDoc(file, (1, 1, 1), body=text) for file, text in texts.items()])
+    asked = queries.plain("when do our ferries sail at nine, and who among us has duty?")
+    hits = index.search(asked, now=1.79e9, limit=3).hits
+    assert "pager.md" in [hit.key for hit in hits]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from reverie.errors import ReverieError
 from reverie.memory.format.manifest import Changes
-from reverie.recall import episodes, queries, topics
+from reverie.recall import episodes, queries, spelling, topics
 from reverie.recall.answers import answer
 from reverie.recall.candidates import Part, Question, pool
 from reverie.recall.documents import (
@@ -29,7 +29,7 @@ from reverie.recall.documents import (
     Scope,
     Signature,
 )
-from reverie.recall.lexical import Counts
+from reverie.recall.lexical import TABLES, Counts, Lookup
 from reverie.recall.queries import Query
 from reverie.recall.search import Ranked, ranked
 from reverie.recall.shadow import BUSY_SECONDS, Shadow, is_broken, next_stamp, read_meta, write_meta
@@ -314,21 +314,23 @@ class RecallIndex:
         Text is read as `queries.read` does; `queries.plain` makes a question of any other text.
         """
         query = queries.read(question) if isinstance(question, str) else question
+        if collection != "episodes":
+            query = self._spelt(query)
         # Outside the lock: a model may take its time.
         split = queries.parts(query.text) if collection != "episodes" else ()
-        texts = (query.text, *(split if len(split) > 1 else ()))
-        (vector, *others), notes = self._vectors(texts)
+        texts = tuple(dict.fromkeys((query.text, *split)))
+        rows, notes = self._vectors(texts)
+        vectors = dict(zip(texts, rows, strict=True))
         model = self._embedder.name if self._embedder is not None else ""
-        parts = tuple(map(Part, texts[1:], others))
         asked = Question(
             query,
             now,
             as_of,
-            vector,
+            vectors[query.text],
             use_counts or {},
             model,
             pool=pool(collection, limit),
-            parts=parts,
+            parts=tuple(Part(text, vectors[text]) for text in split) if len(split) > 1 else (),
             words=self._words,
         )
         chosen: tuple[Collection, ...] = (
@@ -341,6 +343,16 @@ class RecallIndex:
                 log.warning("the recall index could not be searched: %s", error)
                 return Results(notes=(*notes, f"the index could not be read: {error}"))
         return replace(found, notes=(*notes, *found.notes))
+
+    def _spelt(self, query: Query) -> Query:
+        """A question with its slips corrected towards the words of the memories."""
+
+        def work() -> str:
+            connection = self._shadow.connection()
+            counts = self._counts.follow(int(read_meta(connection, "stamp") or 0))
+            return spelling.corrected(query.text, Lookup(connection, TABLES["memories"], counts))
+
+        return replace(query, text=self._told(work, query.text))
 
     def _search(self, question: Question, collections: Sequence[Collection], limit: int) -> Results:
         connection = self._shadow.connection()

@@ -52,6 +52,9 @@ _NAME = re.compile(
     r"(?<=[^.!?:\s] )[A-ZÀ-Þ][\w-]+|\b\w*[a-z][A-Z]\w*|\b\w+_\w+\b|\b[\w.-]*\d[\w.-]*\b|\b[A-Z]{2,}\b"
 )
 _MOST_NAMES = 3
+# Those that speak against memories which lack them: a number or a short form may be asked about in
+# words that a memory has otherwise.
+_PROPER = re.compile(r"(?<=[^.!?:\s] )[A-ZÀ-Þ]\w*[a-zß-ÿ][\w-]*")
 # What stands for a file or picture in a message: no word of the question.
 _PLACEHOLDER = re.compile(r"\[\w+ [0-9a-f]{8,}\]")
 
@@ -213,8 +216,7 @@ class Wanted:
         self._topic = topic
         self._asked = answer_kind.wanted(text) if self._kind.asks else frozenset()
         self._size = min(math.log(max(size, _SMALL) / _SMALL), _LARGEST_SIZE)
-        names = _name_terms(text)
-        self._names = frozenset[str]().union(*names)
+        self._names = frozenset[str]().union(*_name_terms(text, _NAME))
         # "DB" is known where a memory says "database".
         groups = {
             stem: of for word, of in thesaurus.groups_by_word(text).items() for stem in terms(word)
@@ -222,7 +224,7 @@ class Wanted:
         self._unknown = float(
             any(
                 not any(rows(one) or any(map(rows, groups.get(one, ()))) for one in forms)
-                for forms in names
+                for forms in _name_terms(text, _PROPER)
             )
         )
         self._terms: dict[str, int] = {}
@@ -281,12 +283,12 @@ def _softened(value: float, rest: float) -> float:
     return value if value > 0 else value * max(0.0, 2 * rest - 1)
 
 
-def _name_terms(text: str) -> Sequence[frozenset[str]]:
+def _name_terms(text: str, form: re.Pattern[str]) -> Sequence[frozenset[str]]:
     """The terms of each name in a question, in the question's language and by itself."""
     spoken = spoken_words(text)[1]
     return [
         frozenset({*terms(name), *(stem(word, spoken) for word in spoken_words(name)[0])})
-        for name in _NAME.findall(text)[:MOST_WORDS]
+        for name in form.findall(text)[:MOST_WORDS]
     ]
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import heapq
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from reverie.recall import fuse, lexical, relevance, rerank, spelling
+from reverie.recall import fuse, lexical, relevance, rerank
 from reverie.recall import fuse as graph
 from reverie.recall.candidates import Candidate, Part, Question, archived, condition, load, newest
 from reverie.recall.documents import Collection
@@ -80,8 +81,6 @@ def ranked(
     among = condition(collection, asked)
     hidden = archived(connection, collection, asked.query)
     place = Lookup(connection, TABLES[collection], asked.counts)
-    if collection == "memories":
-        asked = _spelt(asked, place)
     looks = [
         _look(place, part, matrix, among, hidden)
         for part in (_by_parts(asked) if collection == "memories" else [asked])
@@ -132,16 +131,6 @@ def _look_again(place: Lookup, found: Ranked, asked: Question) -> None:
     weights = fuse.SECOND_LOOK if static else fuse.SECOND_LOOK_STRONG
     weights = weights if words is not None else fuse.SECOND_LOOK_AT_WORDS
     found.scores = fuse.fused(found.signals, weights, len(ids))
-
-
-def _spelt(asked: Question, place: Lookup) -> Question:
-    """The question with slips mended where only one word of a memory can be meant."""
-
-    def mended(text: str) -> str:
-        return spelling.corrected(text, place.rows, place.near)
-
-    parts = tuple(replace(part, text=mended(part.text)) for part in asked.parts)
-    return replace(asked, query=replace(asked.query, text=mended(asked.query.text)), parts=parts)
 
 
 def _by_parts(asked: Question) -> list[Question]:
@@ -317,10 +306,23 @@ def _bring_in(
             column.append(0.0)
 
 
+def _in_turn(found: Ranked, order: Sequence[int]) -> list[int]:
+    """Of several questions in one, the best that is worth showing for each, then the second best of each."""
+    best, places = found.best_of_parts(), Counter[int]()
+    turn: dict[int, int] = {}
+    for i in order:
+        if relevance.chance_beside(found.scores[i], best[i]) >= fuse.GOOD_MATCH:
+            turn[i] = places[found.parts[i]]
+            places[found.parts[i]] += 1
+    return sorted(order, key=lambda i: turn.get(i, len(order)))
+
+
 def _sorted(found: Ranked) -> Ranked:
     order = sorted(
         range(len(found.scores)), key=lambda i: (-found.scores[i], found.candidates[i].id)
     )
+    if len(set(found.parts)) > 1:
+        order = _in_turn(found, order)
     return Ranked(
         found.collection,
         found.size,
