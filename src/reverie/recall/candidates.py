@@ -63,7 +63,8 @@ def pool(collection: Scope, limit: int) -> int:
     return SMALL_POOL if few else max(POOL, min(limit, MOST_POOL))
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, nor are its parts: there are some hundreds for each question.
+@dataclass(slots=True)
 class Candidate:
     """A passage that some signal brought, and what it stands for."""
 

@@ -282,15 +282,14 @@ class Recall:
         # A score cannot tell that a memory was replaced: a question about the past sees both, any
         # other what replaced it.
         if timewords.about_former(question):
-            sure = list(
-                dict.fromkeys(one for file in sure for one in (*_former(file, known), file))
-            )
+            sure = [one for file in sure for one in (*_former(file, known), file)]
         else:
             current = (_current(known[file], known) for file in sure)
-            sure = list(dict.fromkeys(file for file in current if file is not None))
-        # What holds takes the places first.
-        now = datetime.fromtimestamp(self.clock.now(), UTC)
-        sure.sort(key=lambda file: age.expired(known[file].valid_until, now))
+            sure = [file for file in current if file is not None]
+            # What holds takes the places first.
+            now = datetime.fromtimestamp(self.clock.now(), UTC)
+            sure.sort(key=lambda file: age.expired(known[file].valid_until, now))
+        sure = list(dict.fromkeys(sure))
         return tuple(sure[:MOST_FILES]), "chosen by score"
 
     def _holding(

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,14 +53,12 @@ _NAME = re.compile(
     r"(?<=[^.!?:\s] )[A-ZÀ-Þ][\w-]+|\b\w*[a-z][A-Z]\w*|\b\w+_\w+\b|\b[\w.-]*\d[\w.-]*\b|\b[A-Z]{2,}\b"
 )
 _MOST_NAMES = 3
-# Those that speak against memories which lack them: a number or a short form may be asked about in
-# words that a memory has otherwise.
-_PROPER = re.compile(r"(?<=[^.!?:\s] )[A-ZÀ-Þ]\w*[a-zß-ÿ][\w-]*")
 # What stands for a file or picture in a message: no word of the question.
 _PLACEHOLDER = re.compile(r"\[\w+ [0-9a-f]{8,}\]")
 
 
-@dataclass(frozen=True, slots=True)
+# Marks and figures are made by the hundred for each question: frozen ones take three times as long.
+@dataclass(slots=True)
 class Marks:
     """What is kept of a passage to judge it by: its stems; its groups, cues and kinds of answer."""
 
@@ -81,7 +80,7 @@ def marks(*texts: str, cues: str = "") -> Marks:
     return Marks(" ".join(own), " ".join(sorted(about)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Figures:
     """A question compared with one memory, and what the question looks like by itself."""
 
@@ -149,7 +148,8 @@ class Calibration:
         """How much a question's meaning is that of one about one's own work."""
         if vector is None or len(vector) != len(self.direction):
             return 0.0
-        return limited(sum(a * float(b) for a, b in zip(self.direction, vector, strict=True)))
+        values = vector if isinstance(vector, Sequence) else vector.tolist()
+        return limited(sum(map(mul, self.direction, values)))
 
 
 # The figures that are of the question alone.
@@ -216,22 +216,21 @@ class Wanted:
         self._topic = topic
         self._asked = answer_kind.wanted(text) if self._kind.asks else frozenset()
         self._size = min(math.log(max(size, _SMALL) / _SMALL), _LARGEST_SIZE)
-        self._names = frozenset[str]().union(*_name_terms(text, _NAME))
+        names = _name_terms(text)
+        self._names = frozenset[str]().union(*names)
+        found = thesaurus.groups_by_word(text)
         # "DB" is known where a memory says "database".
-        groups = {
-            stem: of for word, of in thesaurus.groups_by_word(text).items() for stem in terms(word)
-        }
+        groups = {stem: of for word, of in found.items() for stem in terms(word)} if names else {}
         self._unknown = float(
             any(
                 not any(rows(one) or any(map(rows, groups.get(one, ()))) for one in forms)
-                for forms in _name_terms(text, _PROPER)
+                for forms in names
             )
         )
         self._terms: dict[str, int] = {}
         self._groups: dict[str, list[tuple[int, float]]] = {}
         self._weights: list[float] = []
         rarity: dict[str, float] = {}
-        found = thesaurus.groups_by_word(text)
         for word in _telling(text):
             place = len(self._weights)
             weight = _rarity(max(rows(term) for term in word.terms), size)
@@ -250,30 +249,33 @@ class Wanted:
 
     def compared(self, kept: Marks, cosine: float = 0.0, margin: float = 0.0) -> Figures:
         """What a passage has of the question."""
-        own, about = kept.terms.split(), frozenset(kept.groups.split())
+        own, about = kept.terms.split(), kept.groups.split()
         mine = {self._terms[term] for term in self._terms.keys() & own}
         like: dict[int, float] = {}
         for group in self._groups.keys() & about:
             for place, value in self._groups[group]:
                 if place not in mine and value > like.get(place, 0.0):
                     like[place] = value
-        words = sum(self._weights[place] for place in mine) / self._total
+        words = sum([self._weights[place] for place in mine]) / self._total if mine else 0.0
         rest = max(0.0, 1 - words)
+        named = len(self._names.intersection(own)) if self._names else 0
+        asks = self._kind.asks
+        own_work = _softened(self._kind.own_work, rest)
         return Figures(
             # A word or two of many are in common by chance; most of them are not.
             words=words**_BY_CHANCE,
-            others=sum(like.values()) / self._total,
+            others=sum(like.values()) / self._total if like else 0.0,
             cosine=cosine,
             margin=margin,
-            names=min(len(self._names.intersection(own)), _MOST_NAMES) / _MOST_NAMES,
-            fits=answer_kind.fits(self._asked, about),
+            names=min(named, _MOST_NAMES) / _MOST_NAMES,
+            fits=answer_kind.fits(self._asked, about) if self._asked else 0.0,
             # What speaks against any memory, such as a name that none has, says little about one
             # that has the rest of the question's words.
             unknown=self._unknown * rest,
-            own_work=_softened(self._kind.own_work, rest) if self._kind.asks else 0.0,
-            task=0.0 if self._kind.asks else _softened(self._kind.own_work, rest),
+            own_work=own_work if asks else 0.0,
+            task=0.0 if asks else own_work,
             topic=_softened(self._topic, rest),
-            tells=float(not self._kind.asks),
+            tells=0.0 if asks else 1.0,
             size=self._size,
         )
 
@@ -283,12 +285,12 @@ def _softened(value: float, rest: float) -> float:
     return value if value > 0 else value * max(0.0, 2 * rest - 1)
 
 
-def _name_terms(text: str, form: re.Pattern[str]) -> Sequence[frozenset[str]]:
+def _name_terms(text: str) -> Sequence[frozenset[str]]:
     """The terms of each name in a question, in the question's language and by itself."""
     spoken = spoken_words(text)[1]
     return [
         frozenset({*terms(name), *(stem(word, spoken) for word in spoken_words(name)[0])})
-        for name in form.findall(text)[:MOST_WORDS]
+        for name in _NAME.findall(text)[:MOST_WORDS]
     ]
 
 

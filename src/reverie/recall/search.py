@@ -7,6 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from reverie.recall import fuse, lexical, relevance, rerank
@@ -213,16 +214,19 @@ def _log_odds(
         for part in [look.asked.query.text]
     ]
     best: list[tuple[float, dict[str, float], float, int]] = []
+    both = list(enumerate(zip(looks, wanted, strict=True)))
     for candidate in candidates:
         judged = []
-        for number, (look, part) in enumerate(zip(looks, wanted, strict=True)):
-            alike = look.likeness.of.get(candidate.id, 0.0), look.likeness.margin(candidate.id)
-            figures = part.compared(candidate.marks or Marks("", ""), *alike)
+        kept = candidate.marks or Marks("", "")
+        for number, (look, part) in both:
+            cosine = look.likeness.of.get(candidate.id, 0.0)
+            margin = look.likeness.margin(candidate.id) if calibration.margin else 0.0
+            figures = part.compared(kept, cosine, margin)
             signals, base = calibration.parts(figures), calibration.base(figures)
             judged.append((base + sum(signals.values()), signals, base, number))
-        best.append(max(judged, key=lambda item: item[0]))
-    kept = ("lexical", "concepts", *(("semantic",) if semantic else ()))
-    columns = {name: [part[name] for _, part, *_ in best] for name in kept}
+        best.append(max(judged, key=itemgetter(0)) if len(judged) > 1 else judged[0])
+    told = ("lexical", "concepts", *(("semantic",) if semantic else ()))
+    columns = {name: [part[name] for _, part, *_ in best] for name in told}
     return columns, [base for *_, base, _ in best], [number for *_, number in best]
 
 

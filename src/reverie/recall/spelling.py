@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Protocol
 
 from reverie.text import thesaurus
-from reverie.text.words import ENGLISH, leaning, plain_words, query_words, stem
+from reverie.text.words import ENGLISH, QueryWord, leaning, plain_words, query_words, stem
 
 # A shorter word may be anything; in one with fewer than five letters another letter is no slip.
 SHORTEST = 3
@@ -63,14 +63,13 @@ class Vocabulary(Protocol):
 
 def corrected(text: str, known: Vocabulary) -> str:
     """The text with its slips corrected."""
-    if leaning(plain_words(text)) not in (None, "english"):
+    unknown = {word.word for word in query_words(text) if _strange(word, known)}
+    if not unknown or leaning(plain_words(text)) not in (None, "english"):
         return text
     strange = [
         match
         for match in _WORD.finditer(text)
-        if len(match[0]) >= SHORTEST
-        and not match[0].isupper()
-        and _strange(match[0].lower(), known)
+        if match[0].lower() in unknown and not match[0].isupper()
     ]
     if not 0 < len(strange) <= MOST:
         return text
@@ -84,13 +83,17 @@ def corrected(text: str, known: Vocabulary) -> str:
     return "".join((*found, text[done:]))
 
 
-def _strange(word: str, known: Vocabulary) -> bool:
-    if word in ENGLISH or word in thesaurus.common_words() or thesaurus.knows(word):
+def _strange(word: QueryWord, known: Vocabulary) -> bool:
+    """Whether neither a memory nor English is known to have a word."""
+    if len(word.word) < SHORTEST or any(map(known.rows, word.terms)):
         return False
-    if stem(word, "english") in thesaurus.common():
-        return False
-    terms = {term for one in query_words(word) for term in one.terms}
-    return not any(map(known.rows, terms))
+    plain = word.word
+    return not (
+        plain in ENGLISH
+        or plain in thesaurus.common_words()
+        or thesaurus.knows(plain)
+        or stem(plain, "english") in thesaurus.common()
+    )
 
 
 def _meant(word: str, known: Vocabulary) -> str | None:
