@@ -31,13 +31,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import prompt_kinds
 import recall_notes
-from learn_maps import maps_without_each
+from learn_maps import maps_without_each, token_map
 from prompt_kinds import Labelled
 from recall_examples import NAMES, Example, Kinds, from_notes
 from recall_methods import Cached
 from report import publish
 
-from reverie.recall import question_map, relevance
+from reverie.ports import TokenStates
+from reverie.recall import question_map, relevance, tokens
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.relevance import Calibration
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 FILE = Path(relevance.__file__).with_name("calibration.json")
 # The share of unrelated prompts that may be shown something. On sets that are left out, a few more are.
-WRONG = 0.019
+WRONG = 0.0225
 # What a prompt that tells may count more or less than one that asks: these are tried.
 TELLS = np.arange(-1.0, 2.01, 0.2)
 WANTED = ("other words", "told")
@@ -162,6 +163,8 @@ def main() -> None:
         pooled += examples if model else []
         if given.write and maps:
             question_map.save(model, maps[""])
+        if given.write and isinstance(embedder, TokenStates):
+            tokens.save(model, token_map(embedder))
         if isinstance(embedder, Cached):
             embedder.save()
     # Cosines of a model that is not known mean nothing, their order does.

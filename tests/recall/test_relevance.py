@@ -109,7 +109,7 @@ def test_cues_find_a_memory_and_are_not_shown(tmp_path: Path) -> None:
     (hit,) = index.search(queries.plain("zeppelin"), now=1.79e9).hits
     assert hit.key == "a.md"
     assert "zeppelin" not in hit.snippet
-    index.put(note("a.md", PRICES))
+    index.put_many([note("a.md", PRICES)])
     assert not index.search(queries.plain("zeppelin"), now=1.79e9).hits
 
 

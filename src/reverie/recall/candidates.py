@@ -45,6 +45,8 @@ class Question:
     parts: tuple[Part, ...] = ()
     # What the best messages are compared by once more, word by word.
     words: WordVectors | None = None
+    # The words of the question, where memories are compared word by word.
+    tokens: NDArray[np.int8] | None = None
     # What any memory has in common with the vector.
     common: float = 0.0
 

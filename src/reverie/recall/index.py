@@ -133,21 +133,11 @@ class RecallIndex:
 
     def missing(self, files: Sequence[str]) -> set[str]:
         """Those of some files that are not in the index."""
-
-        def work() -> set[str]:
-            sql = "SELECT 1 FROM sources WHERE collection = 'memories' AND name = ?"
-            connection = self._shadow.connection()
-            return {f for f in files if connection.execute(sql, (f,)).fetchone() is None}
-
-        return self._told(work, set(files))
+        return self._told(lambda: topics.missing(self._shadow.connection(), files), set(files))
 
     def files(self) -> dict[str, str]:
         """Indexed files with the signature they were read under, as `topics.signature_text`."""
         return self._told(lambda: topics.known(self._shadow.connection()), {})
-
-    def put(self, doc: MemoryDoc) -> Refreshed:
-        """One memory that was just written."""
-        return self.put_many((doc,))
 
     def put_many(self, docs: Iterable[MemoryDoc]) -> Refreshed:
         """Memories that were just written, in one transaction."""
@@ -180,8 +170,7 @@ class RecallIndex:
         """Whether a transcript lost or changed messages that were read from it."""
         kept = list(messages)
         return self._told(
-            lambda: episodes.departs(self._shadow.connection(), session, kept),
-            otherwise=False,
+            lambda: episodes.departs(self._shadow.connection(), session, kept), otherwise=False
         )
 
     def forget_sessions(self, *sessions: str) -> Refreshed:
@@ -196,35 +185,30 @@ class RecallIndex:
         """Give passages their vectors, so many portions of them; nothing waits for this."""
         if self._embedder is None:
             return Embedded()
+        from reverie.recall.tokens import make_portion
         from reverie.recall.vectors import embed_portion
 
         done = Embedded()
         for _ in range(portions):
             try:
                 found = embed_portion(self._shadow, self._embedder, self._dimensions)
+                left = make_portion(self._shadow, self._embedder)
             except (ReverieError, sqlite3.Error, OSError) as error:
                 log.warning("vectors were not made: %s", error)
                 return Embedded(done.made, done.left, str(error))
-            done = Embedded(done.made + found.made, found.left)
-            if not found.left:
+            done = Embedded(done.made + found.made, max(found.left, left))
+            if not done.left:
                 break
         return done
 
     def vectors(self) -> Embedded:
         """How many passages have a vector of this model, and how many wait for one."""
+        if self._embedder is None:
+            return Embedded()
+        from reverie.recall.vectors import counted
 
-        def work() -> Embedded:
-            connection = self._shadow.connection()
-            total = connection.execute("SELECT count(*) FROM passages").fetchone()[0]
-            if self._embedder is None:
-                return Embedded()
-            if read_meta(connection, "embedder") != self._embedder.name:
-                return Embedded(0, total)
-            made = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
-            waiting = connection.execute("SELECT count(*) FROM pending").fetchone()[0]
-            return Embedded(made, waiting)
-
-        return self._told(work, Embedded())
+        name = self._embedder.name
+        return self._told(lambda: counted(self._shadow.connection(), name), Embedded())
 
     def _stale(self, listing: Mapping[str, Signature]) -> tuple[list[str], list[str]]:
         connection = self._shadow.connection()
@@ -278,7 +262,7 @@ class RecallIndex:
         return done
 
     def _told(self, work: Callable[[], _T], otherwise: _T) -> _T:
-        """A question about the index itself; one that cannot be read has nothing to tell."""
+        """What the index says of itself; one that cannot be read has nothing to tell."""
         with self._shadow.lock:
             try:
                 return self._healed(work)
@@ -332,6 +316,7 @@ class RecallIndex:
             pool=pool(collection, limit),
             parts=tuple(Part(text, vectors[text]) for text in split) if len(split) > 1 else (),
             words=self._words,
+            tokens=self._tokens(query.text) if len(split) == 1 and self._dimensions else None,
         )
         chosen: tuple[Collection, ...] = (
             ("memories", "episodes") if collection == "both" else (collection,)
@@ -392,6 +377,11 @@ class RecallIndex:
             return none, (f"by words alone: {error}",)
         self._dimensions = rows.shape[1] or None
         return list(rows) if rows.shape[1] else none, ()
+
+    def _tokens(self, text: str) -> NDArray[np.int8] | None:
+        from reverie.recall.tokens import question_tokens
+
+        return question_tokens(self._embedder, text)
 
     def _matrix(self, connection: sqlite3.Connection, collection: Collection) -> Matrix | None:
         """The vectors to compare with; None when those in the file are not this model's."""

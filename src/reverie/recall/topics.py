@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from reverie.recall import documents as passages
 from reverie.recall.documents import MemoryDoc, Refreshed, Signature
 from reverie.recall.fuse import ties
 from reverie.recall.relevance import marks
 from reverie.text import words
+
+
+def missing(connection: sqlite3.Connection, files: Sequence[str]) -> set[str]:
+    """Those of some files that are not in the index."""
+    sql = "SELECT 1 FROM sources WHERE collection = 'memories' AND name = ?"
+    return {file for file in files if connection.execute(sql, (file,)).fetchone() is None}
 
 
 def known(connection: sqlite3.Connection) -> dict[str, str]:
@@ -97,6 +103,7 @@ def expect_vector(connection: sqlite3.Connection, passage: int, episode: int) ->
 def drop_vector(connection: sqlite3.Connection, passage: int, stamp: int) -> None:
     """Delete the vector of a passage that was removed or changed."""
     connection.execute("DELETE FROM pending WHERE passage = ?", (passage,))
+    connection.execute("DELETE FROM tokens WHERE passage = ?", (passage,))
     if connection.execute("DELETE FROM vectors WHERE passage = ?", (passage,)).rowcount:
         connection.execute("INSERT OR IGNORE INTO removed VALUES (?, ?)", (stamp, passage))
 

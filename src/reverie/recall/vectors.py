@@ -85,6 +85,8 @@ def _start_again(connection: sqlite3.Connection, name: str, dimensions: int | No
         log.info("the vectors of %s are made again by %s", former, name)
         write_meta(connection, REPLACED, former)
     connection.execute("DELETE FROM removed")
+    connection.execute("DELETE FROM tokens")
+    connection.execute("DELETE FROM meta WHERE key = 'tokens'")
     connection.execute("INSERT OR IGNORE INTO pending SELECT id, episode FROM passages")
     write_meta(connection, "embedder", name)
     write_meta(connection, "generation", str(next_stamp(connection)))
@@ -103,6 +105,15 @@ def replacing(connection: sqlite3.Connection, name: str) -> str:
     return (
         f"{left:,} passages are found by words alone until {name} has read them (before: {former})"
     )
+
+
+def counted(connection: sqlite3.Connection, name: str) -> Embedded:
+    """How many passages have a vector of this model, and how many wait for one."""
+    if read_meta(connection, "embedder") != name:
+        total = connection.execute("SELECT count(*) FROM passages").fetchone()[0]
+        return Embedded(0, total)
+    made = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+    return Embedded(made, _pending(connection))
 
 
 def _pending(connection: sqlite3.Connection) -> int:
