@@ -31,14 +31,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import prompt_kinds
 import recall_notes
-from learn_maps import maps_without_each, token_map
+from learn_maps import maps_without_each
 from prompt_kinds import Labelled
 from recall_examples import NAMES, Example, Kinds, from_notes
 from recall_methods import Cached
 from report import publish
 
-from reverie.ports import TokenStates
-from reverie.recall import question_map, relevance, tokens
+from reverie.recall import question_map, relevance
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.relevance import Calibration
 
@@ -163,8 +162,6 @@ def main() -> None:
         pooled += examples if model else []
         if given.write and maps:
             question_map.save(model, maps[""])
-        if given.write and isinstance(embedder, TokenStates):
-            tokens.save(model, token_map(embedder))
         if isinstance(embedder, Cached):
             embedder.save()
     # Cosines of a model that is not known mean nothing, their order does.

@@ -1,8 +1,7 @@
-"""Learn the maps of an embedding model: `recall/question_maps/` and `recall/token_maps/`.
+"""Learn the map of questions of an embedding model: `recall/question_maps/`.
 
 A question is to be nearer to the memory that answers it than to the others of its store, and an unrelated
-prompt to none of them (a softmax over the memories and "none"). The vectors of words are made small along the directions in
-which those of memories differ most. `calibrate_recall.py` uses this module.
+prompt to none of them (a softmax over the memories and "none"). `calibrate_recall.py` uses this module.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import recall_notes
 
-from reverie.ports import Embedder, TokenStates
+from reverie.ports import Embedder
 from reverie.recall.question_map import QuestionMap
 from reverie.recall.vectors import encoded, unit
 from reverie.text.words import said_once
@@ -31,9 +30,6 @@ RATE, RATE_OF_NONE = 0.05, 5.0
 MOMENTUM = 0.9
 # How much the map is held back from leaving the identity.
 DECAY = 0.01
-# The vectors of words: so many numbers of each are kept, and every third memory is read to choose them.
-TOKEN_DIMENSIONS = 64
-TOKENS_OF_EVERY = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +60,6 @@ def maps_without_each(embedder: Embedder) -> dict[str, QuestionMap]:
         left_out: _learnt([of for half, of in lessons.items() if half != left_out])
         for left_out in ("", *lessons)
     }
-
-
-def token_map(embedder: TokenStates) -> NDArray[np.float32]:
-    """The directions in which the vectors of words in memories differ most."""
-    docs = [doc for found in recall_notes.memories().values() for doc in found]
-    texts = [said_once((doc.name, doc.description, doc.body)) for doc in docs[::TOKENS_OF_EVERY]]
-    rows, _ = embedder.token_states(texts, "passage")
-    rows = unit(rows)
-    spread = np.cov(rows, rowvar=False)
-    directions = np.linalg.eigh(spread)[1][:, ::-1][:, :TOKEN_DIMENSIONS]
-    return np.ascontiguousarray(directions, np.float32)
 
 
 def _lessons(half: str, embedder: Embedder) -> Lessons:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from recall_data import Asked, Corpus
 
 from reverie.models.embeddings.local import Missing, default_embedder
-from reverie.ports import Embedder, TokenStates
+from reverie.ports import Embedder
 from reverie.recall import queries
 from reverie.recall.documents import Episode, Results
 from reverie.recall.index import RecallIndex
@@ -154,18 +154,6 @@ class Cached:
             CACHE.mkdir(parents=True, exist_ok=True)
             self._path.write_bytes(pickle.dumps(self._known))
             self._fresh = 0
-
-
-class CachedWithTokens(Cached):
-    """A model that reads word by word, which is asked for those vectors each time."""
-
-    def __init__(self, embedder: TokenStates) -> None:
-        super().__init__(embedder)
-        self.token_states = embedder.token_states
-
-
-def cached(embedder: Embedder) -> Cached:
-    return CachedWithTokens(embedder) if isinstance(embedder, TokenStates) else Cached(embedder)
 
 
 def _key(kind: str, text: str) -> bytes:

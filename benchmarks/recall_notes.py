@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import fmean
 
 import docs_pairs
-from recall_methods import Cached, cached
+from recall_methods import Cached
 from report import RESULTS, publish
 from tradeoff_plot import Curve, plot_tradeoff
 
@@ -139,7 +139,7 @@ def methods() -> Iterator[tuple[str, Embedder | None]]:
         if isinstance(found, Missing):
             print(f"not run: {name} (missing: {found.reason})")
         else:
-            yield name, cached(found)
+            yield name, Cached(found)
 
 
 def memories() -> dict[str, list[MemoryDoc]]:

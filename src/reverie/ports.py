@@ -239,17 +239,6 @@ class WordVectors(Embedder, Protocol):
         ...
 
 
-@runtime_checkable
-class TokenStates(Embedder, Protocol):
-    """An embedder that also has a vector for each piece of a word as it stands in its text."""
-
-    def token_states(
-        self, texts: Sequence[str], kind: Literal["passage", "question"]
-    ) -> tuple[NDArray[np.float32], list[int]]:
-        """A vector for each piece of a word, text after text, and how many pieces each text has."""
-        ...
-
-
 async def complete(model: Model, request: Request) -> Reply:
     """Stream a request and return the whole reply."""
     reply: Reply | None = None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # How many candidates each signal brings; of memories, where few are wanted.
 POOL = 150
-SMALL_POOL = 40
+SMALL_POOL = 30
 # For a selector model, which is shown so many.
 MOST_POOL = 200
 FEW_WANTED = 20
@@ -45,8 +45,6 @@ class Question:
     parts: tuple[Part, ...] = ()
     # What the best messages are compared by once more, word by word.
     words: WordVectors | None = None
-    # The words of the question, where memories are compared word by word.
-    tokens: NDArray[np.int8] | None = None
     # What any memory has in common with the vector.
     common: float = 0.0
 

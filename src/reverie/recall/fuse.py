@@ -143,9 +143,8 @@ class Weights:
     prior: float = 1.0
     # Of memories alone: groups of words that mean the same.
     concepts: float = 0.0
-    # Word by word: messages in the second look (`rerank`), memories where a stronger model reads (`tokens`).
+    # Of messages alone: the second look (`rerank`).
     interaction: float = 0.0
-    # Of messages alone.
     second_opinion: float = 0.0
     substance: float = 0.0
     statement: float = 0.0
@@ -162,7 +161,6 @@ WEIGHTS: Mapping[Collection, Weights] = {
         speaker=0.0,
         time=1.5,
         concepts=1.0,
-        interaction=10.0,
     ),
     "episodes": Weights(),
 }

@@ -185,19 +185,17 @@ class RecallIndex:
         """Give passages their vectors, so many portions of them; nothing waits for this."""
         if self._embedder is None:
             return Embedded()
-        from reverie.recall.tokens import make_portion
         from reverie.recall.vectors import embed_portion
 
         done = Embedded()
         for _ in range(portions):
             try:
                 found = embed_portion(self._shadow, self._embedder, self._dimensions)
-                left = make_portion(self._shadow, self._embedder)
             except (ReverieError, sqlite3.Error, OSError) as error:
                 log.warning("vectors were not made: %s", error)
                 return Embedded(done.made, done.left, str(error))
-            done = Embedded(done.made + found.made, max(found.left, left))
-            if not done.left:
+            done = Embedded(done.made + found.made, found.left)
+            if not found.left:
                 break
         return done
 
@@ -316,7 +314,6 @@ class RecallIndex:
             pool=pool(collection, limit),
             parts=tuple(Part(text, vectors[text]) for text in split) if len(split) > 1 else (),
             words=self._words,
-            tokens=self._tokens(query.text) if len(split) == 1 and self._dimensions else None,
         )
         chosen: tuple[Collection, ...] = (
             ("memories", "episodes") if collection == "both" else (collection,)
@@ -377,11 +374,6 @@ class RecallIndex:
             return none, (f"by words alone: {error}",)
         self._dimensions = rows.shape[1] or None
         return list(rows) if rows.shape[1] else none, ()
-
-    def _tokens(self, text: str) -> NDArray[np.int8] | None:
-        from reverie.recall.tokens import question_tokens
-
-        return question_tokens(self._embedder, text)
 
     def _matrix(self, connection: sqlite3.Connection, collection: Collection) -> Matrix | None:
         """The vectors to compare with; None when those in the file are not this model's."""

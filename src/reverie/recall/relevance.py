@@ -199,6 +199,11 @@ def _calibrations() -> Mapping[str, Calibration]:
     }
 
 
+@lru_cache(maxsize=16)
+def _groups_by_word(text: str) -> Mapping[str, set[str]]:
+    return thesaurus.groups_by_word(text)
+
+
 class Wanted:
     """A question, ready to be compared with many passages of one store."""
 
@@ -218,7 +223,7 @@ class Wanted:
         self._size = min(math.log(max(size, _SMALL) / _SMALL), _LARGEST_SIZE)
         names = _name_terms(text)
         self._names = frozenset[str]().union(*names)
-        found = thesaurus.groups_by_word(text)
+        found = _groups_by_word(text)
         # "DB" is known where a memory says "database".
         groups = {stem: of for word, of in found.items() for stem in terms(word)} if names else {}
         self._unknown = float(
@@ -309,6 +314,6 @@ def _rarity(rows: int, size: int) -> float:
 def asked_groups(text: str, rows: Callable[[str], int]) -> Sequence[tuple[str, int]]:
     """The groups of a question that some passage has, rarest first, with how many have each."""
     meant = {word.word for word in _telling(text)}
-    found = {g for word, of in thesaurus.groups_by_word(text).items() if word in meant for g in of}
+    found = {g for word, of in _groups_by_word(text).items() if word in meant for g in of}
     known = [(group, count) for group in sorted(found) if (count := rows(group))]
     return sorted(known, key=lambda item: (item[1], item[0]))[:MOST_GROUPS]

@@ -24,9 +24,6 @@ from reverie.text import timewords
 from reverie.text.words import plain_words
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from reverie.recall.vectors import Matrix
 
 _GRAPH_SEEDS = 5
@@ -117,8 +114,6 @@ def ranked(
     )
     if collection == "memories" and candidates:
         _join(connection, result, hidden, open_to_others=among is None)
-        if asked.tokens is not None and "semantic" in signals:
-            _word_by_word(connection, result, asked.tokens)
     if collection == "episodes" and asked.query.text.strip():
         _look_again(place, result, asked)
     return _sorted(result)
@@ -297,27 +292,6 @@ def _join(
         found.scores[i] += weight * strength
         if tie:
             found.reasons[candidate.id] = tie
-
-
-def _word_by_word(connection: sqlite3.Connection, found: Ranked, asked: NDArray[np.int8]) -> None:
-    """Order the best memories anew. The best one's score stays: whether any is shown was calibrated for it."""
-    from reverie.recall import tokens
-
-    best = sorted(range(len(found.scores)), key=lambda i: -found.scores[i])[: tokens.TOP]
-    alike = tokens.compared(connection, asked, [found.candidates[i].id for i in best])
-    if not alike:
-        return
-    usual = sum(alike.values()) / len(alike)
-    weight = WEIGHTS[found.collection].interaction
-    column = [0.0] * len(found.scores)
-    highest = found.scores[best[0]]
-    for i in best:
-        column[i] = alike.get(found.candidates[i].id, usual) - usual
-        found.scores[i] += weight * column[i]
-    higher = max(found.scores[i] for i in best) - highest
-    for i in best:
-        found.scores[i] -= higher
-    found.signals["interaction"] = column
 
 
 _APART = (0.0, "")

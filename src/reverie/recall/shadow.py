@@ -16,7 +16,7 @@ from reverie.text import thesaurus, words
 
 log = logging.getLogger(__name__)
 
-FORMAT = f"7/{words.VERSION}/{thesaurus.VERSION}"
+FORMAT = f"6/{words.VERSION}/{thesaurus.VERSION}"
 BUSY_SECONDS = 2.0
 _CACHE_KIB = 16_384
 # Every letter, digit and mark is part of a term: the terms are ours, FTS5 only tells them apart.
@@ -48,7 +48,6 @@ CREATE VIRTUAL TABLE episode_terms USING fts5vocab(episode_words, row);
 CREATE TABLE vectors(
     passage INTEGER PRIMARY KEY, episode INTEGER, stamp INTEGER, scale REAL, data BLOB);
 CREATE INDEX vectors_in_time ON vectors(stamp);
-CREATE TABLE tokens(passage INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE pending(passage INTEGER PRIMARY KEY, episode INTEGER);
 CREATE TABLE removed(stamp INTEGER, passage INTEGER, PRIMARY KEY(stamp, passage)) WITHOUT ROWID;
 """

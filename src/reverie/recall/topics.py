@@ -103,7 +103,6 @@ def expect_vector(connection: sqlite3.Connection, passage: int, episode: int) ->
 def drop_vector(connection: sqlite3.Connection, passage: int, stamp: int) -> None:
     """Delete the vector of a passage that was removed or changed."""
     connection.execute("DELETE FROM pending WHERE passage = ?", (passage,))
-    connection.execute("DELETE FROM tokens WHERE passage = ?", (passage,))
     if connection.execute("DELETE FROM vectors WHERE passage = ?", (passage,)).rowcount:
         connection.execute("INSERT OR IGNORE INTO removed VALUES (?, ?)", (stamp, passage))
 

@@ -85,8 +85,6 @@ def _start_again(connection: sqlite3.Connection, name: str, dimensions: int | No
         log.info("the vectors of %s are made again by %s", former, name)
         write_meta(connection, REPLACED, former)
     connection.execute("DELETE FROM removed")
-    connection.execute("DELETE FROM tokens")
-    connection.execute("DELETE FROM meta WHERE key = 'tokens'")
     connection.execute("INSERT OR IGNORE INTO pending SELECT id, episode FROM passages")
     write_meta(connection, "embedder", name)
     write_meta(connection, "generation", str(next_stamp(connection)))
@@ -319,7 +317,9 @@ class Matrix:
         found = dict(zip(ids.tolist(), scores.tolist(), strict=True))
         if not len(background):
             return Nearest(found, approximate)
-        return Nearest(found, approximate, float(background.mean()), float(background.std()))
+        # Wide numbers: the order of the rows must not tell.
+        wide = background.astype(np.float64)
+        return Nearest(found, approximate, float(wide.mean()), float(wide.std()))
 
     def scores(self, question: NDArray[np.float32], passages: Collection[int]) -> dict[int, float]:
         """The similarity of the given passages to a question; passages without a vector are left out."""

@@ -231,23 +231,6 @@ class OnnxEmbedder:
         rows[order] = np.concatenate(found)
         return rows
 
-    def token_states(
-        self, texts: Sequence[str], kind: Literal["passage", "question"]
-    ) -> tuple[NDArray[np.float32], list[int]]:
-        session, tokenizer = self._loaded
-        import numpy as np
-
-        prompt = self._parts.prompt if kind == "question" else ""
-        # Neither the marks at both ends nor the prompt say anything about the text.
-        begin = len(tokenizer.encode(prompt).ids) - 1
-        encoded = tokenizer.encode_batch([prompt + text for text in texts])
-        found: list[NDArray[np.float32]] = []
-        for start in range(0, len(texts), _BATCH):
-            ids = [one.ids for one in encoded[start : start + _BATCH]]
-            states, _ = self._states(session, ids)
-            found += [row[begin : len(known) - 1] for row, known in zip(states, ids, strict=True)]
-        return np.concatenate(found), [len(rows) for rows in found]
-
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
         with loading(self.name, self._parts.model.parent):
@@ -263,18 +246,6 @@ class OnnxEmbedder:
             return session, tokenizer
 
     def _run(self, session: Any, ids: list[list[int]]) -> NDArray[np.float32]:
-        states, mask = self._states(session, ids)
-        if not self._parts.average:
-            first: NDArray[np.float32] = states[:, 0]
-            return first
-        used = mask[:, :, None]
-        averaged: NDArray[np.float32] = (states * used).sum(axis=1) / used.sum(axis=1).clip(1)
-        return averaged
-
-    def _states(
-        self, session: Any, ids: list[list[int]]
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """The state of every token, and which tokens are there."""
         import numpy as np
 
         tokens = np.zeros((len(ids), max(map(len, ids))), np.int64)
@@ -284,7 +255,13 @@ class OnnxEmbedder:
             mask[row, : len(known)] = 1
         given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": tokens * 0}
         wanted = {item.name for item in session.get_inputs()}
-        return session.run(None, {k: v for k, v in given.items() if k in wanted})[0], mask
+        states = session.run(None, {k: v for k, v in given.items() if k in wanted})[0]
+        if not self._parts.average:
+            first: NDArray[np.float32] = states[:, 0]
+            return first
+        used = mask[:, :, None]
+        averaged: NDArray[np.float32] = (states * used).sum(axis=1) / used.sum(axis=1).clip(1)
+        return averaged
 
 
 # potion-base-8M by Minish Lab, MIT; `benchmarks/static_model.py` makes the table.
