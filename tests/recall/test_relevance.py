@@ -269,3 +269,24 @@ def test_many_answers_to_one_question_leave_room_for_the_other(tmp_path: Path) -
     asked = queries.plain("when do our ferries sail at nine, and who among us has duty?")
     hits = index.search(asked, now=1.79e9, limit=3).hits
     assert "pager.md" in [hit.key for hit in hits]
+
+
+def test_a_memory_of_another_number_is_not_shown_beside_the_one_that_was_asked_for(
+    index: RecallIndex,
+) -> None:
+    index.put_many(
+        [
+            note("two.md", "Professor Oyelaran is chief scientist of leg 2."),
+            note("three.md", "Yevgenia is chief scientist of leg 3."),
+            note("boats.md", "The 2 boats are painted each May."),
+            note("park.md", "Level 2 of the car park is closed."),
+            note("mill.md", "Unit 2 of the mill hums."),
+        ]
+    )
+
+    def shown(question: str) -> set[str]:
+        hits = index.search(queries.plain(question), now=1.79e9).hits
+        return {hit.key for hit in hits if hit.score >= GOOD_MATCH}
+
+    assert shown("Who is chief scientist on leg 2?") == {"two.md"}
+    assert shown("Who is chief scientist?") >= {"two.md", "three.md"}
