@@ -335,14 +335,14 @@ def _bring_in(
             column.append(0.0)
 
 
-def _in_turn(found: Ranked, order: Sequence[int], whole: int) -> list[int]:
+def _in_turn(found: Ranked, order: Sequence[int]) -> list[int]:
     """Of several questions in one, the best that is worth showing for each, then the second best of each."""
     best, places = found.best_of_parts(), Counter[int]()
     turn: dict[int, int] = {}
     for i in order:
         if relevance.chance_beside(found.scores[i], best[i]) >= fuse.GOOD_MATCH:
             # The whole message comes after what it asks.
-            turn[i] = places[found.parts[i]] + (found.parts[i] == whole)
+            turn[i] = places[found.parts[i]] + (found.parts[i] == 0)
             places[found.parts[i]] += 1
     return sorted(order, key=lambda i: turn.get(i, len(order)))
 
@@ -351,9 +351,10 @@ def _sorted(found: Ranked, asked: Question) -> Ranked:
     order = sorted(
         range(len(found.scores)), key=lambda i: (-found.scores[i], found.candidates[i].id)
     )
-    if len(set(found.parts)) > 1:
-        whole = next((n for n, part in enumerate(asked.parts) if part.text == asked.query.text), -1)
-        order = _in_turn(found, order, whole)
+    # Sentences of a long message tell as well as ask: most of them have no memory that answers.
+    asks_several = len(asked.parts) > 1 and asked.parts[0].text == asked.query.text
+    if asks_several and found.collection == "memories":
+        order = _in_turn(found, order)
     return Ranked(
         found.collection,
         found.size,
