@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 FILE = Path(relevance.__file__).with_name("calibration.json")
 # The share of unrelated prompts that may be shown something. On sets that are left out, a few more are.
-WRONG = 0.019
+WRONG = 0.0225
 # What a prompt that tells may count more or less than one that asks: these are tried.
 TELLS = np.arange(-1.0, 2.01, 0.2)
 WANTED = ("other words", "told")
@@ -146,7 +146,7 @@ def main() -> None:
     prompts = prompt_kinds.labelled()
     runs = prompt_kinds.runs_learnt(prompts)
     prompt_kinds.use(runs)
-    crossed = prompt_kinds.without_own_set(prompts, _by_runs)
+    crossed = prompt_kinds.without_own_set(prompts, _by_runs(runs))
     print(f"{len(runs)} runs of words from {len(prompts)} prompts")
     made: dict[str, Calibration] = {}
     pooled: list[Example] = []
@@ -178,9 +178,16 @@ def main() -> None:
         FILE.write_text(json.dumps(written, indent=1) + "\n")
 
 
-def _by_runs(prompts: Sequence[Labelled]) -> Callable[[str], float]:
-    weights = prompt_kinds.runs_learnt(prompts)
-    return lambda text: prompt_kinds.own_work(weights, text)
+def _by_runs(
+    runs: Mapping[str, float],
+) -> Callable[[Sequence[Labelled]], Callable[[str], float]]:
+    """Learns the kind of a prompt from some of the prompts; `runs` are those of all."""
+
+    def learn(prompts: Sequence[Labelled]) -> Callable[[str], float]:
+        weights = prompt_kinds.runs_learnt(prompts, runs)
+        return lambda text: prompt_kinds.own_work(weights, text)
+
+    return learn
 
 
 def _written(made: Calibration) -> dict[str, object]:

@@ -32,6 +32,7 @@ RIDGE = 3.0
 # What the vectors of prompts are multiplied by: the same ridge then holds for them.
 STRETCH = 5.0
 STEPS = 6
+STEPS_FROM_NEAR = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +57,21 @@ def labelled() -> list[Labelled]:
     ]
 
 
-def runs_learnt(prompts: Sequence[Labelled]) -> Mapping[str, float]:
-    """The weight of each run of small words; that of "" holds for every prompt."""
+def runs_learnt(
+    prompts: Sequence[Labelled], begin: Mapping[str, float] | None = None
+) -> Mapping[str, float]:
+    """The weight of each run of small words; that of "" holds for every prompt.
+
+    From weights that are nearly right (`begin`) it takes fewer steps.
+    """
     seen = Counter(run for prompt in prompts for run in prompt_kind.runs(prompt.text))
     known = sorted(run for run, count in seen.items() if count >= LEAST_SEEN)
     place = {run: n for n, run in enumerate(known)}
     x = np.zeros((len(prompts), len(known)))
     for row, prompt in zip(x, prompts, strict=True):
         row[[place[run] for run in prompt_kind.runs(prompt.text) if run in place]] = 1
-    slopes, offset = fit(x, prompts, np.zeros(len(prompts)))
+    near = None if begin is None else [begin.get(run, 0.0) for run in ("", *known)]
+    slopes, offset = fit(x, prompts, np.zeros(len(prompts)), near)
     kept = {run: round(float(slopes[n]), 2) for run, n in place.items()}
     return {"": round(offset, 2)} | {r: w for r, w in kept.items() if abs(w) >= LEAST_SAID}
 
@@ -101,17 +108,20 @@ def without_own_set(
 
 
 def fit(
-    x: NDArray[np.float64], prompts: Sequence[Labelled], known: NDArray[np.float64]
+    x: NDArray[np.float64],
+    prompts: Sequence[Labelled],
+    known: NDArray[np.float64],
+    near: Sequence[float] | None = None,
 ) -> tuple[NDArray[np.float64], float]:
     """Logistic regression with a ridge by Newton's method; both kinds weigh the same."""
     y = np.array([float(prompt.own) for prompt in prompts])
     w = np.where(y > 0, 1.0, y.sum() / (1 - y).sum())
     # Half the precision is enough, and takes half the time.
     z = np.c_[np.ones(len(x)), x].astype(np.float32)
-    found = np.zeros(z.shape[1])
+    found = np.zeros(z.shape[1]) if near is None else np.array(near)
     ridge = RIDGE * np.eye(z.shape[1])
     ridge[0, 0] = 1e-6
-    for _ in range(STEPS):
+    for _ in range(STEPS if near is None else STEPS_FROM_NEAR):
         p = 1 / (1 + np.exp(-np.clip(z @ found + known, -30, 30)))
         slope = z.T @ (w * (p - y)) + ridge @ found
         counts = (w * p * (1 - p) + 1e-9).astype(np.float32)

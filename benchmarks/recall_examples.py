@@ -92,11 +92,10 @@ class Store:
 
     def _by_words(self, text: str, kind: PromptKind | None, topic: float) -> NDArray[np.float64]:
         """What does not depend on the model; kept, because it takes longest."""
-        key = (tuple(self.files), text, kind, topic > 0)
+        sign = math.copysign(1.0, topic)
+        key = (tuple(self.files), text, kind, sign)
         if key not in _KNOWN:
-            wanted = Wanted(
-                text, len(self._marks), self._rows.__getitem__, kind, math.copysign(1.0, topic)
-            )
+            wanted = Wanted(text, len(self._marks), self._rows.__getitem__, kind, sign)
             compared = [astuple(wanted.compared(kept)) for kept in self._marks]
             _KNOWN[key] = np.array(compared)
         return _KNOWN[key]

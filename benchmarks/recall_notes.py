@@ -56,7 +56,7 @@ NOW = 1_790_000_000.0
 KINDS = ("shared words", "other words", "told", "other language", "long prompt", "follow-up")
 UNRELATED = "unrelated"
 DOCS = "docs"
-DRAWN = ("final", "last", "stranger", "newcomer", "visitor", "guest")
+DRAWN = ("final", "last", "stranger", "newcomer", "visitor", "guest", "outsider")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from reverie.memory.format.revisions import Author, Put
 from reverie.memory.history import GitHistory
 from reverie.memory.store import FileStore
 from reverie.models.scripted import ScriptedModel
-from reverie.recall.pipeline import Ranked, Recall, labels
+from reverie.recall.attachment import labels
+from reverie.recall.pipeline import Ranked, Recall
 
 ASK = new_message("user", Text("when can I ship the release?"))
 
@@ -208,6 +209,16 @@ async def test_what_was_replaced_is_not_shown_by_score_unless_the_past_is_asked_
     assert (await recall.recollect(ASK)).files == ("freeze.md",)
     asked = new_message("user", Text("when could we formerly ship the release?"))
     assert "old.md" in (await recall.recollect(asked)).files
+
+
+async def test_a_question_about_the_past_is_shown_what_the_found_memory_replaced(
+    recall: Recall, store: FileStore
+):
+    save(store, "old", "Ferries sail every Monday", superseded_by="freeze.md")
+    assert (await recall.recollect(ASK)).files == ("freeze.md",)
+    recall.surfaced.reset()
+    asked = new_message("user", Text("when could we ship the release in the past?"))
+    assert (await recall.recollect(asked)).files == ("old.md", "freeze.md")
 
 
 async def test_a_follow_up_is_searched_with_what_was_said_before(recall: Recall):

@@ -126,6 +126,7 @@ def test_words_and_numbers_that_are_no_times(question):
         ("Welchen Port hatte die API früher?", True),
         ("Quel était le port avant ?", True),
         ("¿En qué puerto estaba antes?", True),
+        ("What did a seat cost before we put it up?", True),
         ("Which port does the API use?", False),
         ("What must I run before the release?", False),
         ("Wer leitet das Team?", False),

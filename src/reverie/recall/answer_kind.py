@@ -7,6 +7,7 @@ at: a memory that has a number may have another one.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 # What the term of such a kind begins with; no word does.
 _MARK = "za"
@@ -74,7 +75,7 @@ def offered(text: str) -> frozenset[str]:
     )
 
 
-def fits(asked: frozenset[str], terms: frozenset[str]) -> float:
+def fits(asked: frozenset[str], terms: Sequence[str]) -> float:
     """1 when a memory has what was asked for, -1 when it has not, 0 when nothing is known."""
     if not asked or _KINDS.isdisjoint(terms):
         return 0.0

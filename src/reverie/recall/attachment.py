@@ -1,4 +1,4 @@
-"""Whether to look for memories, and whether a memory still matches the working tree. Pure decisions."""
+"""Whether to look for memories, whether one still matches the working tree, and how it is shown."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
 from reverie.core.messages import Message
-from reverie.memory.format.topic import Anchor
+from reverie.memory.changes.handles import mark_of
+from reverie.memory.format import age
+from reverie.memory.format.attachment import Recalled
+from reverie.memory.format.taxonomy import SCOPE_ORIGINS, split
+from reverie.memory.format.topic import Anchor, Topic
 
 MOST_FILES = 5
 MOST_SESSION_BYTES = 60_000
@@ -115,3 +120,42 @@ def _compare(anchor: Anchor, name: str, symbol: str, path: Path) -> str | None:
     if anchor.seen and not content_hash(data).startswith(anchor.seen.rpartition(":")[2][:12]):
         return f"{name} changed since this was saved."
     return None
+
+
+def recalled(topic: Topic, path: Path, project: Path, now: datetime) -> Recalled:
+    """A memory as it is shown: whose it is, its age and standing, what the working tree says of it."""
+    moment = _moment(topic.updated or topic.created) or _changed(path)
+    notes = (*labels(topic, now), *check(topic.anchors, project))
+    whose = SCOPE_ORIGINS[split(topic.file)[0]]
+    mark = mark_of(topic.file)
+    return Recalled(topic.file, str(path), topic.body, moment or now, notes, whose, mark)
+
+
+def labels(topic: Topic, now: datetime) -> tuple[str, ...]:
+    """What a reader must know of a memory's standing before believing it."""
+    found = []
+    if topic.archived:
+        found.append(f"Archived on {topic.archived}; kept, but no longer in use.")
+    if topic.superseded_by:
+        found.append(f"Superseded by {topic.superseded_by}; kept for history.")
+    if age.expired(topic.valid_until, now):
+        found.append(f"Expired: it held until {topic.valid_until}.")
+    elif age.pending(topic.valid_from, now):
+        found.append(f"Not yet in force: it holds from {topic.valid_from}.")
+    if topic.confidence is not None and topic.confidence < 0.5:
+        found.append(f"Uncertain (confidence {topic.confidence:g}).")
+    return tuple(found)
+
+
+def _moment(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _changed(path: Path) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except OSError:
+        return None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # How many candidates each signal brings; of memories, where few are wanted.
 POOL = 150
-SMALL_POOL = 40
+SMALL_POOL = 30
 # For a selector model, which is shown so many.
 MOST_POOL = 200
 FEW_WANTED = 20
@@ -63,7 +63,8 @@ def pool(collection: Scope, limit: int) -> int:
     return SMALL_POOL if few else max(POOL, min(limit, MOST_POOL))
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, nor are its parts: there are some hundreds for each question.
+@dataclass(slots=True)
 class Candidate:
     """A passage that some signal brought, and what it stands for."""
 

@@ -27,7 +27,7 @@ _USUAL_CONFIDENCE = 0.8
 _TYPES: Mapping[str, float] = {"feedback": 0.1, "user": 0.05}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Priors:
     """What a memory's frontmatter says about its worth."""
 

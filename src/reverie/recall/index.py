@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from reverie.errors import ReverieError
 from reverie.memory.format.manifest import Changes
-from reverie.recall import episodes, queries, topics
+from reverie.recall import episodes, queries, spelling, topics
 from reverie.recall.answers import answer
 from reverie.recall.candidates import Part, Question, pool
 from reverie.recall.documents import (
@@ -29,7 +29,7 @@ from reverie.recall.documents import (
     Scope,
     Signature,
 )
-from reverie.recall.lexical import Counts
+from reverie.recall.lexical import TABLES, Counts, Lookup
 from reverie.recall.queries import Query
 from reverie.recall.search import Ranked, ranked
 from reverie.recall.shadow import BUSY_SECONDS, Shadow, is_broken, next_stamp, read_meta, write_meta
@@ -133,21 +133,11 @@ class RecallIndex:
 
     def missing(self, files: Sequence[str]) -> set[str]:
         """Those of some files that are not in the index."""
-
-        def work() -> set[str]:
-            sql = "SELECT 1 FROM sources WHERE collection = 'memories' AND name = ?"
-            connection = self._shadow.connection()
-            return {f for f in files if connection.execute(sql, (f,)).fetchone() is None}
-
-        return self._told(work, set(files))
+        return self._told(lambda: topics.missing(self._shadow.connection(), files), set(files))
 
     def files(self) -> dict[str, str]:
         """Indexed files with the signature they were read under, as `topics.signature_text`."""
         return self._told(lambda: topics.known(self._shadow.connection()), {})
-
-    def put(self, doc: MemoryDoc) -> Refreshed:
-        """One memory that was just written."""
-        return self.put_many((doc,))
 
     def put_many(self, docs: Iterable[MemoryDoc]) -> Refreshed:
         """Memories that were just written, in one transaction."""
@@ -180,8 +170,7 @@ class RecallIndex:
         """Whether a transcript lost or changed messages that were read from it."""
         kept = list(messages)
         return self._told(
-            lambda: episodes.departs(self._shadow.connection(), session, kept),
-            otherwise=False,
+            lambda: episodes.departs(self._shadow.connection(), session, kept), otherwise=False
         )
 
     def forget_sessions(self, *sessions: str) -> Refreshed:
@@ -212,19 +201,12 @@ class RecallIndex:
 
     def vectors(self) -> Embedded:
         """How many passages have a vector of this model, and how many wait for one."""
+        if self._embedder is None:
+            return Embedded()
+        from reverie.recall.vectors import counted
 
-        def work() -> Embedded:
-            connection = self._shadow.connection()
-            total = connection.execute("SELECT count(*) FROM passages").fetchone()[0]
-            if self._embedder is None:
-                return Embedded()
-            if read_meta(connection, "embedder") != self._embedder.name:
-                return Embedded(0, total)
-            made = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
-            waiting = connection.execute("SELECT count(*) FROM pending").fetchone()[0]
-            return Embedded(made, waiting)
-
-        return self._told(work, Embedded())
+        name = self._embedder.name
+        return self._told(lambda: counted(self._shadow.connection(), name), Embedded())
 
     def _stale(self, listing: Mapping[str, Signature]) -> tuple[list[str], list[str]]:
         connection = self._shadow.connection()
@@ -278,7 +260,7 @@ class RecallIndex:
         return done
 
     def _told(self, work: Callable[[], _T], otherwise: _T) -> _T:
-        """A question about the index itself; one that cannot be read has nothing to tell."""
+        """What the index says of itself; one that cannot be read has nothing to tell."""
         with self._shadow.lock:
             try:
                 return self._healed(work)
@@ -314,21 +296,23 @@ class RecallIndex:
         Text is read as `queries.read` does; `queries.plain` makes a question of any other text.
         """
         query = queries.read(question) if isinstance(question, str) else question
+        if collection != "episodes":
+            query = self._spelt(query)
         # Outside the lock: a model may take its time.
         split = queries.parts(query.text) if collection != "episodes" else ()
-        texts = (query.text, *(split if len(split) > 1 else ()))
-        (vector, *others), notes = self._vectors(texts)
+        texts = tuple(dict.fromkeys((query.text, *split)))
+        rows, notes = self._vectors(texts)
+        vectors = dict(zip(texts, rows, strict=True))
         model = self._embedder.name if self._embedder is not None else ""
-        parts = tuple(map(Part, texts[1:], others))
         asked = Question(
             query,
             now,
             as_of,
-            vector,
+            vectors[query.text],
             use_counts or {},
             model,
             pool=pool(collection, limit),
-            parts=parts,
+            parts=tuple(Part(text, vectors[text]) for text in split) if len(split) > 1 else (),
             words=self._words,
         )
         chosen: tuple[Collection, ...] = (
@@ -341,6 +325,16 @@ class RecallIndex:
                 log.warning("the recall index could not be searched: %s", error)
                 return Results(notes=(*notes, f"the index could not be read: {error}"))
         return replace(found, notes=(*notes, *found.notes))
+
+    def _spelt(self, query: Query) -> Query:
+        """A question with its slips corrected towards the words of the memories."""
+
+        def work() -> str:
+            connection = self._shadow.connection()
+            counts = self._counts.follow(int(read_meta(connection, "stamp") or 0))
+            return spelling.corrected(query.text, Lookup(connection, TABLES["memories"], counts))
+
+        return replace(query, text=self._told(work, query.text))
 
     def _search(self, question: Question, collections: Sequence[Collection], limit: int) -> Results:
         connection = self._shadow.connection()

@@ -12,7 +12,7 @@ from reverie.recall import relevance
 from reverie.recall.documents import Collection
 from reverie.recall.queries import Query
 from reverie.text import words
-from reverie.text.words import COMPOUND_LENGTH, SHORTEST_PART, QueryWord
+from reverie.text.words import COMPOUND_LENGTH, SHORTEST_PART, QueryWord, spoken_words, stem
 
 # Rows one search may score, and rows it may count to know how rare each word is.
 ROW_BUDGET = 5_000
@@ -120,6 +120,23 @@ class Lookup:
             (letter, chr(ord(letter) + 1), length - 1, length + 1, MOST_NEAR),
         )
         return [row[0] for row in found]
+
+    def written(self, term: str) -> str:
+        """A word with this stem as a memory has it; the stem itself where none is found."""
+        words = self.table.words
+        rows = self.connection.execute(
+            "SELECT coalesce(m.name, ''), coalesce(m.description, ''), p.text FROM passages p "
+            "LEFT JOIN memories m ON m.source = p.source WHERE p.id IN "
+            f"(SELECT rowid FROM {words} WHERE {words} MATCH ? LIMIT 3)",
+            (_quoted(term),),
+        )
+        for texts in rows:
+            for text in texts:
+                spoken, language = spoken_words(text)
+                found = [word for word in spoken if stem(word, language) == term]
+                if found:
+                    return found[0]
+        return term
 
     def matches(self, expression: str) -> bool:
         words = self.table.words

@@ -16,17 +16,21 @@ from reverie.core.messages import Attachment, Message, Text, new_message
 from reverie.core.request import Head, Options, Request
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, no_listener
-from reverie.memory.changes.handles import mark_of
 from reverie.memory.format import age, manifest
 from reverie.memory.format import attachment as attach
 from reverie.memory.format.attachment import Recalled
 from reverie.memory.format.manifest import ManifestEntry
-from reverie.memory.format.taxonomy import SCOPE_ORIGINS, split
-from reverie.memory.format.topic import Topic
+from reverie.memory.format.taxonomy import split
 from reverie.ports import Clock, Model, TopicReader, complete
-from reverie.recall import attachment as anchors
 from reverie.recall import queries
-from reverie.recall.attachment import MOST_FILES, MOST_SESSION_BYTES, Skipped, Surfaced, due
+from reverie.recall.attachment import (
+    MOST_FILES,
+    MOST_SESSION_BYTES,
+    Skipped,
+    Surfaced,
+    due,
+    recalled,
+)
 from reverie.recall.usage import CountUses, Use, uncounted, used
 from reverie.text import timewords
 
@@ -275,14 +279,17 @@ class Recall:
     ) -> tuple[tuple[str, ...], str]:
         known = {entry.file: entry for entry in shortlist}
         sure = [found.file for found in ranked if found.sure and found.file in known]
-        # A score cannot tell that a memory was replaced: only a question about the past sees it,
-        # any other what replaced it.
-        if not timewords.about_former(question):
+        # A score cannot tell that a memory was replaced: a question about the past sees both, any
+        # other what replaced it.
+        if timewords.about_former(question):
+            sure = [one for file in sure for one in (*_former(file, known), file)]
+        else:
             current = (_current(known[file], known) for file in sure)
-            sure = list(dict.fromkeys(file for file in current if file is not None))
-        # What holds takes the places first.
-        now = datetime.fromtimestamp(self.clock.now(), UTC)
-        sure.sort(key=lambda file: age.expired(known[file].valid_until, now))
+            sure = [file for file in current if file is not None]
+            # What holds takes the places first.
+            now = datetime.fromtimestamp(self.clock.now(), UTC)
+            sure.sort(key=lambda file: age.expired(known[file].valid_until, now))
+        sure = list(dict.fromkeys(sure))
         return tuple(sure[:MOST_FILES]), "chosen by score"
 
     def _holding(
@@ -334,17 +341,30 @@ class Recall:
             return otherwise
 
 
+def _former(file: str, known: Mapping[str, ManifestEntry]) -> list[str]:
+    """The memories that one replaced."""
+    return [entry.file for entry in known.values() if _successor(entry, known) == file]
+
+
+def _successor(entry: ManifestEntry, known: Mapping[str, ManifestEntry]) -> str | None:
+    """The memory that replaced one, if it is there."""
+    if not entry.superseded:
+        return None
+    # A file names its successor without the scope they share.
+    scope = entry.file[: len(entry.file) - len(split(entry.file)[1])]
+    names = (f"{scope}{entry.superseded_by}", entry.superseded_by)
+    return next((name for name in names if name in known), None)
+
+
 def _current(entry: ManifestEntry, known: Mapping[str, ManifestEntry]) -> str | None:
     """The memory that holds in place of one that was replaced; None when it is not there."""
     seen: set[str] = set()
     while entry.superseded and entry.file not in seen:
         seen.add(entry.file)
-        # A file names its successor without the scope they share.
-        scope = entry.file[: len(entry.file) - len(split(entry.file)[1])]
-        newer = known.get(f"{scope}{entry.superseded_by}") or known.get(entry.superseded_by)
+        newer = _successor(entry, known)
         if newer is None:
             return None
-        entry = newer
+        entry = known[newer]
     return None if entry.superseded else entry.file
 
 
@@ -357,42 +377,3 @@ def shortlisted(entries: Sequence[ManifestEntry], ranked: Sequence[Ranked]) -> l
     names = {entry.file for entry in best}
     rest = (entry for entry in entries if entry.file not in names)
     return [*best, *list(rest)[: SHORTLIST - len(best)]]
-
-
-def recalled(topic: Topic, path: Path, project: Path, now: datetime) -> Recalled:
-    """A memory as it is shown: whose it is, its age and standing, what the working tree says of it."""
-    moment = _moment(topic.updated or topic.created) or _changed(path)
-    notes = (*labels(topic, now), *anchors.check(topic.anchors, project))
-    whose = SCOPE_ORIGINS[split(topic.file)[0]]
-    mark = mark_of(topic.file)
-    return Recalled(topic.file, str(path), topic.body, moment or now, notes, whose, mark)
-
-
-def labels(topic: Topic, now: datetime) -> tuple[str, ...]:
-    """What a reader must know of a memory's standing before believing it."""
-    found = []
-    if topic.archived:
-        found.append(f"Archived on {topic.archived}; kept, but no longer in use.")
-    if topic.superseded_by:
-        found.append(f"Superseded by {topic.superseded_by}; kept for history.")
-    if age.expired(topic.valid_until, now):
-        found.append(f"Expired: it held until {topic.valid_until}.")
-    elif age.pending(topic.valid_from, now):
-        found.append(f"Not yet in force: it holds from {topic.valid_from}.")
-    if topic.confidence is not None and topic.confidence < 0.5:
-        found.append(f"Uncertain (confidence {topic.confidence:g}).")
-    return tuple(found)
-
-
-def _moment(text: str | None) -> datetime | None:
-    if not text:
-        return None
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def _changed(path: Path) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    except OSError:
-        return None

@@ -52,6 +52,12 @@ _ASKS_AT_THE_END = re.compile(
     r" (?:i|we|it|that|there|the|they|he|she))\b",
     re.IGNORECASE,
 )
+# "The inspector asks about irrigation".
+_ASKS_FOR_OTHERS = re.compile(
+    r"\b(?:asks?|asked|is asking|wants? to know|wonders?|wondering) (?:me |us )?"
+    r"(?:about|whether|if|who|whom|whose|what|when|where|which|how|why)\b",
+    re.IGNORECASE,
+)
 # Small words of other languages, as those of English that ask the same.
 _ABROAD: Mapping[str, Mapping[str, str]] = {
     "german": {
@@ -126,6 +132,7 @@ def asks(sentence: str) -> bool:
         plain.endswith(("?", "？"))
         or _ASKS.match(plain) is not None
         or _ASKS_AT_THE_END.search(plain) is not None
+        or _ASKS_FOR_OTHERS.search(plain) is not None
     )
 
 

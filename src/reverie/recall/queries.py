@@ -28,7 +28,7 @@ _SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _AND = re.compile(
     r"(?<=[?？])\s+(?:also,? |and )?|(?:[,;:]\s+|[,;:]?\s+(?:and|und|et|y|as well as)\s+)(?:also |then )?"
     r"(?=(?:by |at |for |in |on )?(?:who|whom|whose|what|when|where|which|why|how|is|are|do|does|can|may|until when|"
-    r"wer|wann|wo|was|welche\w*|wie|qui|quand|où|quel\w*|qui[eé]n|cu[aá]ndo|d[oó]nde)\b)",
+    r"wer|wann|wo|was|welche\w*|wie|qui|quand|où|quel\w*|qui[eé]n|cu[aá]ndo|d[oó]nde|about)\b)",
     re.IGNORECASE,
 )
 _SMALLEST = 3

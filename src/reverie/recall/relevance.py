@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,8 @@ _MOST_NAMES = 3
 _PLACEHOLDER = re.compile(r"\[\w+ [0-9a-f]{8,}\]")
 
 
-@dataclass(frozen=True, slots=True)
+# Marks and figures are made by the hundred for each question: frozen ones take three times as long.
+@dataclass(slots=True)
 class Marks:
     """What is kept of a passage to judge it by: its stems; its groups, cues and kinds of answer."""
 
@@ -78,7 +80,7 @@ def marks(*texts: str, cues: str = "") -> Marks:
     return Marks(" ".join(own), " ".join(sorted(about)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Figures:
     """A question compared with one memory, and what the question looks like by itself."""
 
@@ -146,7 +148,8 @@ class Calibration:
         """How much a question's meaning is that of one about one's own work."""
         if vector is None or len(vector) != len(self.direction):
             return 0.0
-        return limited(sum(a * float(b) for a, b in zip(self.direction, vector, strict=True)))
+        values = vector if isinstance(vector, Sequence) else vector.tolist()
+        return limited(sum(map(mul, self.direction, values)))
 
 
 # The figures that are of the question alone.
@@ -196,6 +199,11 @@ def _calibrations() -> Mapping[str, Calibration]:
     }
 
 
+@lru_cache(maxsize=16)
+def _groups_by_word(text: str) -> Mapping[str, set[str]]:
+    return thesaurus.groups_by_word(text)
+
+
 class Wanted:
     """A question, ready to be compared with many passages of one store."""
 
@@ -215,10 +223,9 @@ class Wanted:
         self._size = min(math.log(max(size, _SMALL) / _SMALL), _LARGEST_SIZE)
         names = _name_terms(text)
         self._names = frozenset[str]().union(*names)
+        found = _groups_by_word(text)
         # "DB" is known where a memory says "database".
-        groups = {
-            stem: of for word, of in thesaurus.groups_by_word(text).items() for stem in terms(word)
-        }
+        groups = {stem: of for word, of in found.items() for stem in terms(word)} if names else {}
         self._unknown = float(
             any(
                 not any(rows(one) or any(map(rows, groups.get(one, ()))) for one in forms)
@@ -229,7 +236,6 @@ class Wanted:
         self._groups: dict[str, list[tuple[int, float]]] = {}
         self._weights: list[float] = []
         rarity: dict[str, float] = {}
-        found = thesaurus.groups_by_word(text)
         for word in _telling(text):
             place = len(self._weights)
             weight = _rarity(max(rows(term) for term in word.terms), size)
@@ -248,30 +254,33 @@ class Wanted:
 
     def compared(self, kept: Marks, cosine: float = 0.0, margin: float = 0.0) -> Figures:
         """What a passage has of the question."""
-        own, about = kept.terms.split(), frozenset(kept.groups.split())
+        own, about = kept.terms.split(), kept.groups.split()
         mine = {self._terms[term] for term in self._terms.keys() & own}
         like: dict[int, float] = {}
         for group in self._groups.keys() & about:
             for place, value in self._groups[group]:
                 if place not in mine and value > like.get(place, 0.0):
                     like[place] = value
-        words = sum(self._weights[place] for place in mine) / self._total
+        words = sum([self._weights[place] for place in mine]) / self._total if mine else 0.0
         rest = max(0.0, 1 - words)
+        named = len(self._names.intersection(own)) if self._names else 0
+        asks = self._kind.asks
+        own_work = _softened(self._kind.own_work, rest)
         return Figures(
             # A word or two of many are in common by chance; most of them are not.
             words=words**_BY_CHANCE,
-            others=sum(like.values()) / self._total,
+            others=sum(like.values()) / self._total if like else 0.0,
             cosine=cosine,
             margin=margin,
-            names=min(len(self._names.intersection(own)), _MOST_NAMES) / _MOST_NAMES,
-            fits=answer_kind.fits(self._asked, about),
+            names=min(named, _MOST_NAMES) / _MOST_NAMES,
+            fits=answer_kind.fits(self._asked, about) if self._asked else 0.0,
             # What speaks against any memory, such as a name that none has, says little about one
             # that has the rest of the question's words.
             unknown=self._unknown * rest,
-            own_work=_softened(self._kind.own_work, rest) if self._kind.asks else 0.0,
-            task=0.0 if self._kind.asks else _softened(self._kind.own_work, rest),
+            own_work=own_work if asks else 0.0,
+            task=0.0 if asks else own_work,
             topic=_softened(self._topic, rest),
-            tells=float(not self._kind.asks),
+            tells=0.0 if asks else 1.0,
             size=self._size,
         )
 
@@ -305,6 +314,6 @@ def _rarity(rows: int, size: int) -> float:
 def asked_groups(text: str, rows: Callable[[str], int]) -> Sequence[tuple[str, int]]:
     """The groups of a question that some passage has, rarest first, with how many have each."""
     meant = {word.word for word in _telling(text)}
-    found = {g for word, of in thesaurus.groups_by_word(text).items() if word in meant for g in of}
+    found = {g for word, of in _groups_by_word(text).items() if word in meant for g in of}
     known = [(group, count) for group in sorted(found) if (count := rows(group))]
     return sorted(known, key=lambda item: (item[1], item[0]))[:MOST_GROUPS]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import heapq
+import re
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeAlias
 
-from reverie.recall import fuse, lexical, relevance, rerank, spelling
+from reverie.recall import fuse, lexical, relevance, rerank
 from reverie.recall import fuse as graph
 from reverie.recall.candidates import Candidate, Part, Question, archived, condition, load, newest
 from reverie.recall.documents import Collection
@@ -80,8 +83,6 @@ def ranked(
     among = condition(collection, asked)
     hidden = archived(connection, collection, asked.query)
     place = Lookup(connection, TABLES[collection], asked.counts)
-    if collection == "memories":
-        asked = _spelt(asked, place)
     looks = [
         _look(place, part, matrix, among, hidden)
         for part in (_by_parts(asked) if collection == "memories" else [asked])
@@ -116,7 +117,7 @@ def ranked(
         _join(connection, result, hidden, open_to_others=among is None)
     if collection == "episodes" and asked.query.text.strip():
         _look_again(place, result, asked)
-    return _sorted(result)
+    return _sorted(result, asked)
 
 
 def _look_again(place: Lookup, found: Ranked, asked: Question) -> None:
@@ -132,16 +133,6 @@ def _look_again(place: Lookup, found: Ranked, asked: Question) -> None:
     weights = fuse.SECOND_LOOK if static else fuse.SECOND_LOOK_STRONG
     weights = weights if words is not None else fuse.SECOND_LOOK_AT_WORDS
     found.scores = fuse.fused(found.signals, weights, len(ids))
-
-
-def _spelt(asked: Question, place: Lookup) -> Question:
-    """The question with slips mended where only one word of a memory can be meant."""
-
-    def mended(text: str) -> str:
-        return spelling.corrected(text, place.rows, place.near)
-
-    parts = tuple(replace(part, text=mended(part.text)) for part in asked.parts)
-    return replace(asked, query=replace(asked.query, text=mended(asked.query.text)), parts=parts)
 
 
 def _by_parts(asked: Question) -> list[Question]:
@@ -210,6 +201,11 @@ def _semantic(
     return Likeness(of, nearest.usual - asked.common, nearest.spread, nearest.approximate)
 
 
+# What speaks for a memory: all together, by signal, whatever it is, and the part of the question.
+_Judged: TypeAlias = tuple[float, dict[str, float], float, int]
+_NUMBER = re.compile(r"\b\d+\b")
+
+
 def _log_odds(
     candidates: Sequence[Candidate], asked: Question, place: Lookup, looks: Sequence[_Look]
 ) -> tuple[Signals, list[float], list[int]]:
@@ -223,18 +219,40 @@ def _log_odds(
         for look in looks
         for part in [look.asked.query.text]
     ]
-    best: list[tuple[float, dict[str, float], float, int]] = []
+    best: list[_Judged] = []
+    both = list(enumerate(zip(looks, wanted, strict=True)))
     for candidate in candidates:
         judged = []
-        for number, (look, part) in enumerate(zip(looks, wanted, strict=True)):
-            alike = look.likeness.of.get(candidate.id, 0.0), look.likeness.margin(candidate.id)
-            figures = part.compared(candidate.marks or Marks("", ""), *alike)
+        kept = candidate.marks or Marks("", "")
+        for number, (look, part) in both:
+            cosine = look.likeness.of.get(candidate.id, 0.0)
+            margin = look.likeness.margin(candidate.id) if calibration.margin else 0.0
+            figures = part.compared(kept, cosine, margin)
             signals, base = calibration.parts(figures), calibration.base(figures)
             judged.append((base + sum(signals.values()), signals, base, number))
-        best.append(max(judged, key=lambda item: item[0]))
-    kept = ("lexical", "concepts", *(("semantic",) if semantic else ()))
-    columns = {name: [part[name] for _, part, *_ in best] for name in kept}
+        best.append(max(judged, key=itemgetter(0)) if len(judged) > 1 else judged[0])
+    _set_other_numbers_back(candidates, looks, best)
+    told = ("lexical", "concepts", *(("semantic",) if semantic else ()))
+    columns = {name: [part[name] for _, part, *_ in best] for name in told}
     return columns, [base for *_, base, _ in best], [number for *_, number in best]
+
+
+def _set_other_numbers_back(
+    candidates: Sequence[Candidate], looks: Sequence[_Look], judged: list[_Judged]
+) -> None:
+    """Where the best memory has the numbers of a question ("leg 2"), one with others is not shown beside it."""
+    for part, look in enumerate(looks):
+        numbers = set(_NUMBER.findall(look.asked.query.text))
+        of_part = [i for i, one in enumerate(judged) if one[3] == part] if numbers else []
+        if not of_part:
+            continue
+        kept = {i: (candidates[i].marks or Marks("", "")).terms.split() for i in of_part}
+        if numbers.issubset(kept[max(of_part, key=lambda i: judged[i][0])]):
+            for i in of_part:
+                total, signals, base, _ = judged[i]
+                if not numbers.issubset(kept[i]):
+                    back = relevance.NEARLY
+                    judged[i] = (total - back, signals, base - back, part)
 
 
 def _signals(
@@ -317,10 +335,26 @@ def _bring_in(
             column.append(0.0)
 
 
-def _sorted(found: Ranked) -> Ranked:
+def _in_turn(found: Ranked, order: Sequence[int]) -> list[int]:
+    """Of several questions in one, the best that is worth showing for each, then the second best of each."""
+    best, places = found.best_of_parts(), Counter[int]()
+    turn: dict[int, int] = {}
+    for i in order:
+        if relevance.chance_beside(found.scores[i], best[i]) >= fuse.GOOD_MATCH:
+            # The whole message comes after what it asks.
+            turn[i] = places[found.parts[i]] + (found.parts[i] == 0)
+            places[found.parts[i]] += 1
+    return sorted(order, key=lambda i: turn.get(i, len(order)))
+
+
+def _sorted(found: Ranked, asked: Question) -> Ranked:
     order = sorted(
         range(len(found.scores)), key=lambda i: (-found.scores[i], found.candidates[i].id)
     )
+    # Sentences of a long message tell as well as ask: most of them have no memory that answers.
+    asks_several = len(asked.parts) > 1 and asked.parts[0].text == asked.query.text
+    if asks_several and found.collection == "memories":
+        order = _in_turn(found, order)
     return Ranked(
         found.collection,
         found.size,

@@ -1,68 +1,173 @@
-"""Corrects words of a question that no memory contains, if one term of the store is one slip away.
+"""Corrects slips of the pen in a question, towards words that the memories or English have.
 
 A slip is a letter too many or too few, another letter, or two that changed places. Only words that
-are no words we know are read so, and no names: "Gregor" is not a slip for "Grigor".
+are no words we know are read so. A name is corrected only if two letters changed places or one is
+doubled: "Klin" is meant for "Kiln", but "Gregor" is not a slip for "Grigor".
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import zip_longest
+from typing import Protocol
 
 from reverie.text import thesaurus
-from reverie.text.words import ENGLISH, leaning, plain_words, query_words, stem
+from reverie.text.words import ENGLISH, QueryWord, leaning, plain_words, query_words, stem
 
-SHORTEST = 5
+# A shorter word may be anything; in one with fewer than five letters another letter is no slip.
+SHORTEST = 3
 # Of one question, so many words are looked at.
 MOST = 6
 _WORD = re.compile(r"[A-Za-z]+")
+_SHORT = 3
+_LONG = 5
+_SHORTEST_STEM = 4
+_LONGEST_ENDING = 6
+_ENDINGS = (
+    "ing",
+    "ings",
+    "ed",
+    "er",
+    "ers",
+    "ance",
+    "ence",
+    "ation",
+    "ations",
+    "ment",
+    "ments",
+    "ity",
+)
+# How unlike a word each slip makes it.
+SWAPPED = DOUBLED = 1
+LOST = 2
+CHANGED = 3
 
 
-def corrected(
-    text: str, rows: Callable[[str], int], near: Callable[[str, int], Sequence[str]]
-) -> str:
-    """The text with its slips corrected; `near` are a store's terms by first letter and length."""
-    if leaning(plain_words(text)) not in (None, "english"):
+class Vocabulary(Protocol):
+    """The terms of the memories that are asked."""
+
+    def rows(self, term: str) -> int:
+        """How many passages have a term."""
+        ...
+
+    def near(self, letter: str, length: int) -> Sequence[str]:
+        """Terms that begin with a letter and have about that length."""
+        ...
+
+    def written(self, term: str) -> str:
+        """A word of a memory with this stem, as it is written there."""
+        ...
+
+
+def corrected(text: str, known: Vocabulary) -> str:
+    """The text with its slips corrected."""
+    unknown = {word.word for word in query_words(text) if _strange(word, known)}
+    if not unknown or leaning(plain_words(text)) not in (None, "english"):
         return text
-    strange = {
-        word.word
-        for word in query_words(text)
-        if len(word.word) >= SHORTEST and not any(map(rows, word.terms)) and not _known(word.word)
-    }
+    strange = [
+        match
+        for match in _WORD.finditer(text)
+        if match[0].lower() in unknown and not match[0].isupper()
+    ]
     if not 0 < len(strange) <= MOST:
         return text
-    mended = {word: found for word in strange if (found := _meant(word, near))}
-
-    def put(match: re.Match[str]) -> str:
-        word = match[0]
-        name = word[0].isupper() and match.start() > 0
-        return word if name else mended.get(word.lower(), word)
-
-    return _WORD.sub(put, text) if mended else text
-
-
-def _known(word: str) -> bool:
-    return word in ENGLISH or word in thesaurus.common_words() or thesaurus.knows(word)
+    done, found = 0, []
+    for match in strange:
+        word, capital = match[0].lower(), match[0][0].isupper()
+        meant = _name(word, known) if capital and match.start() else _meant(word, known)
+        meant = meant.capitalize() if meant and capital else meant
+        found += [text[done : match.start()], meant or match[0]]
+        done = match.end()
+    return "".join((*found, text[done:]))
 
 
-def _meant(word: str, near: Callable[[str, int], Sequence[str]]) -> str | None:
-    """The term that is one slip away, if there is exactly one."""
+def _strange(word: QueryWord, known: Vocabulary) -> bool:
+    """Whether neither a memory nor English is known to have a word."""
+    if len(word.word) < SHORTEST or any(map(known.rows, word.terms)):
+        return False
+    plain = word.word
+    return not (
+        plain in ENGLISH
+        or plain in thesaurus.common_words()
+        or thesaurus.knows(plain)
+        or stem(plain, "english") in thesaurus.common()
+    )
+
+
+def _meant(word: str, known: Vocabulary) -> str | None:
+    """The word that is one slip away, if one is nearer than all others; one of a memory before others."""
+    most = LOST if len(word) < _LONG else CHANGED
+    sizes = {
+        other: size
+        for other, size in _slips(word, _english().get(word[0], ())).items()
+        # Another common word may well be meant: "wrote" is no slip for "write".
+        if size <= (LOST if other in ENGLISH else DOUBLED)
+    }
     for form in dict.fromkeys((stem(word, "english"), word)):
-        found = [term for term in near(form[0], len(form)) if one_slip(form, term)]
-        if len(found) == 1:
-            return found[0]
+        for term, size in _slips(form, known.near(form[0], len(form))).items():
+            sizes[term] = min(size, sizes.get(term, size))
+    least = min(sizes.values(), default=most + 1)
+    nearest = [one for one, size in sizes.items() if size == least <= most]
+    # Words that stand everywhere come first, then those of memories.
+    kept = [one for one in nearest if one in ENGLISH]
+    kept = kept or [one for one in nearest if known.rows(one)] or nearest
+    if len(kept) == 1:
+        return known.written(kept[0])
+    return None if kept else _by_ending(word, known)
+
+
+def _name(word: str, known: Vocabulary) -> str | None:
+    """The name that was meant, where two letters changed places or one is doubled."""
+    forms = {word, stem(word, "english")}
+    near = _slips(word, known.near(word[0], len(word)))
+    written = {known.written(term) for term in near}
+    meant = {one for one in written if any(0 < slip(form, one) <= DOUBLED for form in forms)}
+    return meant.pop() if len(meant) == 1 else None
+
+
+def _by_ending(word: str, known: Vocabulary) -> str | None:
+    """The word of a memory, where the slip is in its ending: "tastng" for "tasting"."""
+    for cut in range(2, min(_LONGEST_ENDING, len(word) - _SHORTEST_STEM) + 1):
+        term, ending = word[:-cut], word[-cut:]
+        if known.rows(term) and any(slip(ending, one) for one in _ENDINGS):
+            return known.written(term)
     return None
 
 
-def one_slip(one: str, other: str) -> bool:
-    """Whether two words differ by one slip: a letter added, lost, changed, or two exchanged."""
+def _slips(form: str, others: Iterable[str]) -> dict[str, int]:
+    """The words that are one slip away, and how large it is."""
+    found: dict[str, int] = {}
+    for other in others:
+        # One slip leaves the beginning or the end of a word as it was, unless it is short.
+        near = len(form) <= _SHORT + 1 or form[:2] == other[:2] or form[-2:] == other[-2:]
+        if near and len(other) >= SHORTEST and (size := slip(form, other)):
+            found[other] = size
+    return found
+
+
+@lru_cache(maxsize=1)
+def _english() -> dict[str, list[str]]:
+    """Common words by their first letter."""
+    found: dict[str, list[str]] = {}
+    for word in sorted(ENGLISH | thesaurus.common_words()):
+        if len(word) > _SHORT:
+            found.setdefault(word[0], []).append(word)
+    return found
+
+
+def slip(one: str, other: str) -> int:
+    """How large the slip is between two words; 0 where they are the same, or further apart."""
     if one == other or abs(len(one) - len(other)) > 1:
-        return False
+        return 0
     start = next(n for n, (a, b) in enumerate(zip_longest(one, other)) if a != b)
     rest, against = one[start:], other[start:]
     if len(one) != len(other):
         longer, shorter = (rest, against) if len(rest) > len(against) else (against, rest)
-        return longer[1:] == shorter
-    swapped = rest[1:2] + rest[:1] + rest[2:]
-    return rest[1:] == against[1:] or swapped == against
+        if longer[1:] != shorter:
+            return 0
+        return DOUBLED if start and longer[0] == one[start - 1] else LOST
+    if rest[1:2] + rest[:1] + rest[2:] == against:
+        return SWAPPED
+    return CHANGED if rest[1:] == against[1:] else 0

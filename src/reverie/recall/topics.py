@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from reverie.recall import documents as passages
 from reverie.recall.documents import MemoryDoc, Refreshed, Signature
 from reverie.recall.fuse import ties
 from reverie.recall.relevance import marks
 from reverie.text import words
+
+
+def missing(connection: sqlite3.Connection, files: Sequence[str]) -> set[str]:
+    """Those of some files that are not in the index."""
+    sql = "SELECT 1 FROM sources WHERE collection = 'memories' AND name = ?"
+    return {file for file in files if connection.execute(sql, (file,)).fetchone() is None}
 
 
 def known(connection: sqlite3.Connection) -> dict[str, str]:

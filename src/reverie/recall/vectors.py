@@ -105,6 +105,15 @@ def replacing(connection: sqlite3.Connection, name: str) -> str:
     )
 
 
+def counted(connection: sqlite3.Connection, name: str) -> Embedded:
+    """How many passages have a vector of this model, and how many wait for one."""
+    if read_meta(connection, "embedder") != name:
+        total = connection.execute("SELECT count(*) FROM passages").fetchone()[0]
+        return Embedded(0, total)
+    made = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+    return Embedded(made, _pending(connection))
+
+
 def _pending(connection: sqlite3.Connection) -> int:
     """The number of passages without a vector."""
     return int(connection.execute("SELECT count(*) FROM pending").fetchone()[0])
@@ -308,7 +317,9 @@ class Matrix:
         found = dict(zip(ids.tolist(), scores.tolist(), strict=True))
         if not len(background):
             return Nearest(found, approximate)
-        return Nearest(found, approximate, float(background.mean()), float(background.std()))
+        # Wide numbers: the order of the rows must not tell.
+        wide = background.astype(np.float64)
+        return Nearest(found, approximate, float(wide.mean()), float(wide.std()))
 
     def scores(self, question: NDArray[np.float32], passages: Collection[int]) -> dict[int, float]:
         """The similarity of the given passages to a question; passages without a vector are left out."""

@@ -233,6 +233,7 @@ class QueryWord:
     terms: tuple[str, ...]
 
 
+@lru_cache(maxsize=64)
 def query_words(text: str) -> tuple[QueryWord, ...]:
     """The words of a question without stop words and duplicates; all words if none would remain."""
     words = plain_words(text)

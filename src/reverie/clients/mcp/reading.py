@@ -26,9 +26,9 @@ from reverie.memory.format.attachment import Recalled
 from reverie.memory.format.taxonomy import split
 from reverie.memory.format.topic import Topic
 from reverie.recall import service
+from reverie.recall.attachment import recalled
 from reverie.recall.documents import Hit
 from reverie.recall.fuse import GOOD_MATCH
-from reverie.recall.pipeline import recalled
 from reverie.workspace.handles import labelled
 
 if TYPE_CHECKING:
