@@ -64,6 +64,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("POST", f"{_P}/search", conversations.search, ("question",)),
     Endpoint("POST", f"{_P}/dreams", conversations.ask_dream),
     Endpoint("GET", f"{_P}/dreams", conversations.list_dreams),
+    Endpoint("GET", "/v1/ledger", admin.list_spending),
     Endpoint("POST", "/v1/ledger", admin.reserve_money, ("purpose", "ceiling")),
     Endpoint("PUT", "/v1/ledger/{ticket}", admin.settle_money, ("cost",)),
     Endpoint("PUT", "/v1/caps", admin.set_cap, ("day",)),

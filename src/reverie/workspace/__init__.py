@@ -125,7 +125,12 @@ class Workspace:
     @property
     def ledger(self) -> Ledger:
         """The owner's ledger, also for calls on behalf of a user."""
-        return Ledger(self.owner.folder, home=self.settings.home, clock=self.clock)
+        folder, home = self.owner.folder, self.settings.home
+        if self.service is None:
+            return Ledger(folder, home=home, clock=self.clock)
+        from reverie.workspace.service_ledger import ServiceLedger
+
+        return ServiceLedger(folder, home=home, clock=self.clock, service=self.service)
 
     @property
     def memory_location(self) -> MemoryLocation:

@@ -1,0 +1,114 @@
+"""What clients of a service share besides memories: money, the inbox, and forgetting every trace."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.cli.test_chat_once import asked as chat
+from tests.place import Place
+from tests.postgres.serving import Running
+
+from reverie.core.usage import Allowed, Caps, Entry, Refused, Usage
+from reverie.settings.keys import store_key
+from reverie.workspace import Workspace, service_ledger
+
+NO_CAPS = Caps()
+
+
+@pytest.fixture
+def key(running: Running, place: Place, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A key in the environment, and the service in the settings of the person."""
+    found = running.fleet.tenant("acme").admin
+    monkeypatch.setenv("REVERIE_KEY", found)
+    store_key("REVERIE_KEY", found, place.home)
+    place.settings(f'store.url = "{running.url}"\nstore.project = "shop"\n')
+    return found
+
+
+def another_machine(running: Running, place: Place, home: Path) -> Workspace:
+    given = (f"store.url={running.url}", "store.project=shop")
+    return Workspace.open(place.root, home=home, overrides=given)
+
+
+def call(cost: float, purpose: str = "main") -> Entry:
+    return Entry(1_700_000_000.0, purpose, "s", "m", Usage(10, output=5), cost)
+
+
+class TestMoney:
+    def test_machines_together_keep_the_organisations_cap(
+        self, running: Running, key: str, place: Place, tmp_path: Path
+    ):
+        assert running.ask(key, "PUT", "/v1/caps", {"day": 1.0})[0] == 204
+        machines = [another_machine(running, place, tmp_path / str(n)) for n in range(6)]
+
+        def reserve(app: Workspace) -> object:
+            return app.ledger.reserve("extract", "s", 0.3, NO_CAPS)
+
+        with ThreadPoolExecutor(6) as threads:
+            found = list(threads.map(reserve, machines))
+        allowed = [one for one in found if isinstance(one, Allowed)]
+        refused = [one for one in found if isinstance(one, Refused)]
+        assert len(allowed) == 3
+        assert "cap" in refused[0].reason
+        assert refused[0].left == pytest.approx(0.1)
+        machines[0].ledger.settle(allowed[0].ticket, call(0.05, "extract"))
+        machines[1].ledger.settle(allowed[1].ticket, None)
+        told = running.ask(key, "GET", "/v1/ledger")[1]["spending"]
+        assert [(row["calls"], row["spent"], row["reserved"]) for row in told] == [(2, 0.05, 0.3)]
+        assert isinstance(reserve(machines[2]), Allowed)
+
+    def test_a_key_sees_its_own_spending(self, running: Running, key: str, place: Place):
+        made = {"label": "bo", "spaces": {"ada": "write"}}
+        other = running.ask(key, "POST", "/v1/keys", made)[1]["token"]
+        running.ask(key, "POST", "/v1/ledger", {"purpose": "main", "ceiling": 0.5})
+        assert running.ask(other, "GET", "/v1/ledger")[1]["spending"] == []
+        assert len(running.ask(key, "GET", "/v1/ledger")[1]["spending"]) == 1
+
+    def test_a_chat_is_reserved_and_recorded(
+        self, running: Running, key: str, place: Place, provider
+    ):
+        provider.script("Hello.", "Hello again.")
+        first = chat(place, provider, "-p", "hello")
+        assert first.returncode == 0, first.stderr
+        row = next(
+            row
+            for row in running.ask(key, "GET", "/v1/ledger")[1]["spending"]
+            if row["purpose"] == "main"
+        )
+        assert row["calls"] == 1
+        assert row["spent"] > 0
+        assert row["reserved"] is None
+        running.ask(key, "PUT", "/v1/caps", {"day": row["spent"]})
+        second = chat(place, provider, "-p", "hello")
+        assert second.returncode != 0
+        assert "cap" in second.stderr
+        assert len(provider.requests) == 1
+
+    def test_what_a_service_that_was_away_is_told_later_once(
+        self, running: Running, key: str, place: Place, tmp_path: Path
+    ):
+        app = another_machine(running, place, tmp_path / "a")
+        begun = app.ledger.reserve("main", "s", 0.5, NO_CAPS)
+        assert isinstance(begun, Allowed)
+        running.close()
+        app.ledger.settle(begun.ticket, call(0.2))
+        alone = app.ledger.reserve("main", "s", 0.5, NO_CAPS)
+        assert isinstance(alone, Allowed)
+        assert "could not be asked" in alone.warning
+        app.ledger.settle(alone.ticket, call(0.25))
+        background = app.ledger.reserve("dream", "s", 0.5, NO_CAPS)
+        assert isinstance(background, Refused)
+        back = Running(running.fleet, tmp_path, port=running.port)
+        try:
+            service_ledger._away_until.clear()
+            again = app.ledger.reserve("main", "s", 0.1, NO_CAPS)
+            assert isinstance(again, Allowed)
+            app.ledger.settle(again.ticket, None)
+            told = back.ask(key, "GET", "/v1/ledger")[1]["spending"]
+            assert [(row["purpose"], row["calls"], row["reserved"]) for row in told] == [
+                ("main", 2, None)
+            ]
+            assert told[0]["spent"] == pytest.approx(0.45)
+        finally:
+            back.close()
+        assert [entry.cost for entry in app.ledger.entries()] == [0.2, 0.25]
