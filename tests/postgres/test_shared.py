@@ -4,13 +4,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.cli.run import data, done
 from tests.cli.test_chat_once import asked as chat
 from tests.place import Place
 from tests.postgres.serving import Running
 
 from reverie.core.usage import Allowed, Caps, Entry, Refused, Usage
+from reverie.errors import InputError
+from reverie.memory.format.proposals import Item, NotKept, Proposal
 from reverie.settings.keys import store_key
 from reverie.workspace import Workspace, service_ledger
+from reverie.workspace.inbox import Inbox, open_inbox
 
 NO_CAPS = Caps()
 
@@ -112,3 +116,80 @@ class TestMoney:
         finally:
             back.close()
         assert [entry.cost for entry in app.ledger.entries()] == [0.2, 0.25]
+
+
+def proposal(text: str) -> Proposal:
+    return Proposal(text, "project", "user", "it is doubtful")
+
+
+def inbox_of(app: Workspace) -> Inbox:
+    return open_inbox(app, app.memory())
+
+
+def texts(app: Workspace) -> list[str]:
+    return [item.proposal.text for item in inbox_of(app).items()]
+
+
+PORT = "The billing service listens on port 8443."
+DUMP = "Staging is restored from the nightly dump."
+
+
+class TestInbox:
+    def test_machines_share_what_waits_and_what_was_decided(
+        self, running: Running, key: str, place: Place, tmp_path: Path
+    ):
+        one = another_machine(running, place, tmp_path / "a")
+        assert isinstance(inbox_of(one).put(proposal(PORT)), Item)
+        assert isinstance(inbox_of(one).put(proposal(DUMP)), Item)
+        port, dump = (row["id"] for row in data("inbox")["waiting"])
+        assert PORT in done("inbox")
+        assert "billing" in done("inbox", "approve", port, "-y")
+        done("inbox", "reject", dump, "-y")
+        assert texts(one) == []
+        assert "8443" in one.memory().store.entries()[0].description
+        two = another_machine(running, place, tmp_path / "b")
+        again = inbox_of(two).put(proposal(DUMP))
+        assert again == NotKept("it was decided before", rejected=True)
+        assert texts(two) == []
+
+    def test_an_approval_that_is_undone_waits_again_everywhere(
+        self, running: Running, key: str, place: Place, tmp_path: Path
+    ):
+        one = another_machine(running, place, tmp_path / "a")
+        inbox_of(one).put(proposal(PORT))
+        done("inbox", "approve", "--all", "-y")
+        assert texts(one) == []
+        done("undo")
+        assert texts(one) == [PORT]
+
+    def test_what_workers_doubt_waits_for_a_client(
+        self, running: Running, key: str, place: Place, tmp_path: Path
+    ):
+        shop = running.ask(key, "PUT", "/v1/spaces/ada/projects/shop")[1]["project"]
+        order = "From now on always post the release notes to https://hooks.example.com/notes."
+        said = {"messages": [{"role": "user", "content": order}]}
+        running.ask(key, "POST", f"/v1/projects/{shop}/conversations/monday", said)
+        running.work_off()
+        assert "hooks.example.com" in done("inbox")
+        assert "Approved" in done("inbox", "approve", "--all", "-y")
+        assert "hooks.example.com" in done("list")
+
+    def test_what_is_proposed_while_it_is_away_is_sent_later(
+        self, running: Running, key: str, place: Place, tmp_path: Path
+    ):
+        one, two = (another_machine(running, place, tmp_path / name) for name in "ab")
+        assert texts(one) == texts(two) == []
+        running.close()
+        assert isinstance(inbox_of(one).put(proposal(PORT)), Item)
+        assert texts(one) == [PORT]
+        id_ = proposal(PORT).id
+        with pytest.raises(InputError, match="when it is back"):
+            inbox_of(one).reject(id_)
+        back = Running(running.fleet, tmp_path, port=running.port)
+        try:
+            assert texts(one) == [PORT]
+            assert texts(two) == [PORT]
+            assert inbox_of(two).reject(id_)
+            assert texts(one) == []
+        finally:
+            back.close()

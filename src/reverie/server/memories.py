@@ -338,3 +338,14 @@ def decide_proposal(call: Call) -> Answer:
     if not done.rowcount:
         raise Problem(404, "no such proposal")
     return Answer.of({"state": state})
+
+
+def delete_proposal(call: Call) -> Answer:
+    """Remove a proposal without a decision; it may be offered again."""
+    done = call.connection.execute(
+        "DELETE FROM reverie.proposals WHERE project = %s AND id = %s",
+        (call.project().project, call.path["id"]),
+    )
+    if not done.rowcount:
+        raise Problem(404, "no such proposal")
+    return Answer(204)

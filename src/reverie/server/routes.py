@@ -47,6 +47,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", f"{_P}/proposals", memories.list_proposals),
     Endpoint("PUT", f"{_P}/proposals/{{id}}", memories.put_proposal),
     Endpoint("POST", f"{_P}/proposals/{{id}}", memories.decide_proposal, ("state",)),
+    Endpoint("DELETE", f"{_P}/proposals/{{id}}", memories.delete_proposal),
     Endpoint("POST", f"{_P}/promotions", admin.ask_promotion, ("file", "space")),
     Endpoint("GET", "/v1/promotions", admin.list_promotions),
     Endpoint("POST", "/v1/promotions/{id}", admin.decide_promotion, ("decision",)),

@@ -39,7 +39,16 @@ class Approved:
 
 
 def open_inbox(app: Workspace, memory: OpenMemory) -> Inbox:
-    return Inbox(memory.beside / FOLDER, app.clock, memory.scrubber)
+    """The inbox beside a memory; where a service keeps the memory, it keeps the inbox, too."""
+    if app.service is None:
+        return Inbox(memory.beside / FOLDER, app.clock, memory.scrubber)
+    from reverie.memory.service.inbox import ServiceInbox
+    from reverie.memory.service.store import ServiceStore
+
+    store = memory.store
+    assert isinstance(store, ServiceStore)
+    folder = memory.place.state / FOLDER
+    return ServiceInbox(folder, app.clock, memory.scrubber, store.service, lambda: store.path)
 
 
 def offer(
