@@ -3,10 +3,12 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psycopg
 import pytest
 from tests.cli.run import data, done
 from tests.cli.test_chat_once import asked as chat
 from tests.place import Place
+from tests.postgres.leaking import TABLES
 from tests.postgres.serving import Running
 
 from reverie.core.usage import Allowed, Caps, Entry, Refused, Usage
@@ -193,3 +195,73 @@ class TestInbox:
             assert texts(one) == []
         finally:
             back.close()
+
+
+SECRET_PLAN = "The zirconium launch is planned for the ninth of March in Trieste."
+
+
+def rows_that_hold(running: Running, words: str) -> list[str]:
+    """Tables with a row that holds some words, as text or as bytes; asked as the owner."""
+    found = []
+    with psycopg.connect(running.fleet.owner_url) as connection:
+        for table in TABLES:
+            rows = connection.execute(f"SELECT t::text FROM reverie.{table} t".encode()).fetchall()
+            held = [words in row[0] or words.encode().hex() in row[0] for row in rows]
+            found += [table] * any(held)
+    return found
+
+
+class TestForgettingEverywhere:
+    @pytest.fixture
+    def file(self, running: Running, key: str, place: Place, tmp_path: Path) -> str:
+        """A memory with copies of its words in every place that the service has."""
+        done("remember", SECRET_PLAN)
+        file = data("list")[0]["file"]
+        done("remember", "Invoices are numbered by the finance service.")
+        path = next(iter((place.home / "services").rglob(file)))
+        # An edit that was not sent yet.
+        path.write_text(path.read_text().replace("ninth", "tenth"))
+        shop = running.ask(key, "PUT", "/v1/spaces/ada/projects/shop")[1]["project"]
+        at = f"/v1/projects/{shop}"
+        running.ask(key, "PUT", "/v1/spaces/everyone/projects/shop")
+        said = {"messages": [{"role": "user", "content": f"Remember: {SECRET_PLAN}"}]}
+        running.ask(key, "POST", f"{at}/conversations/monday", said)
+        app = another_machine(running, place, tmp_path / "a")
+        inbox_of(app).put(proposal(f"Beware: {SECRET_PLAN}"))
+        asked = running.ask(key, "POST", f"{at}/promotions", {"file": file, "space": "everyone"})
+        assert asked[0] == 201
+        recalled = {"question": "zirconium launch"}
+        running.ask(key, "POST", f"{at}/recall", recalled, Idempotency_Key="recalled")
+        return str(file)
+
+    def test_no_row_of_the_service_and_no_copy_holds_it(
+        self, running: Running, key: str, place: Place, tmp_path: Path, file: str
+    ):
+        elsewhere = another_machine(running, place, tmp_path / "b")
+        assert file in elsewhere.memory().store.listing()
+        before = {*rows_that_hold(running, "zirconium")}
+        assert before >= {"contents", "topics", "passages", "messages", "episodes", "answers"}
+        assert before >= {"proposals", "promotions", "changes"}
+        told = done("forget", file, "--everywhere", "--yes")
+        assert "service: history" in told
+        assert rows_that_hold(running, "zirconium launch") == []
+        assert rows_that_hold(running, "zirconium") == []
+        again = another_machine(running, place, tmp_path / "b")
+        assert [entry.name for entry in again.memory().store.entries()] == [
+            "Invoices are numbered by the finance service"
+        ]
+        for home in (place.home / "services", tmp_path / "b" / "services"):
+            kept = [path for path in home.rglob("*") if path.is_file()]
+            assert not [path for path in kept if "zirconium" in path.read_text("utf-8", "replace")]
+        assert "finance" in done("log")
+        assert "finance" in done("recall", "who numbers invoices?")
+
+    def test_who_may_not_write_may_not_forget(self, running: Running, key: str, file: str):
+        made = {"label": "reader", "spaces": {"ada": "read"}}
+        reader = running.ask(key, "POST", "/v1/keys", made)[1]["token"]
+        shop = running.ask(key, "PUT", "/v1/spaces/ada/projects/shop")[1]["project"]
+        path = f"/v1/projects/{shop}/forget"
+        assert running.ask(reader, "POST", path, {"file": file})[0] == 403
+        assert running.ask(key, "POST", path, {"file": "other.md"})[0] == 404
+        assert running.ask(key, "POST", path, {"file": file, "sentences": "all"})[0] == 422
+        assert "contents" in rows_that_hold(running, "zirconium")

@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from reverie.server import administration as admin
-from reverie.server import conversations, memories, moving
+from reverie.server import conversations, forgetting, memories, moving
 from reverie.server.calls import Handler
 
 
@@ -34,6 +34,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("PUT", f"{_P}/memories/{{file:path}}", memories.write_memory),
     Endpoint("DELETE", f"{_P}/memories/{{file:path}}", memories.delete_memory),
     Endpoint("POST", f"{_P}/remember", memories.remember, ("text",)),
+    Endpoint("POST", f"{_P}/forget", forgetting.forget_everywhere, ("file", "sentences")),
     Endpoint("POST", f"{_P}/recall", memories.recall, ("question",)),
     Endpoint("POST", f"{_P}/changes", memories.post_changes, ("changes", "summary", "author")),
     Endpoint("GET", f"{_P}/index", memories.read_index),
