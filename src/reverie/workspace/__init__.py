@@ -329,17 +329,11 @@ class Workspace:
         return self.settings.money("spend.dream")
 
     def model(
-        self,
-        name: str,
-        *,
-        session: str,
-        purpose: Purpose = MAIN,
-        announce: Announce = no_listener,
+        self, name: str, *, session: str, purpose: Purpose = MAIN, announce: Announce = no_listener
     ) -> Model:
         """The model of that name, metered so that every call is on the ledger."""
-        return self.metered(
-            self.bare_model(name), session=session, purpose=purpose, announce=announce
-        )
+        bare = self.bare_model(name)
+        return self.metered(bare, session=session, purpose=purpose, announce=announce)
 
     def metered(
         self,
