@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 class Running:
     """The service of a fleet; `url` is where it listens."""
 
-    def __init__(self, fleet: Fleet, home: Path, clock: Clock | None = None) -> None:
+    def __init__(self, fleet: Fleet, home: Path, clock: Clock | None = None, port: int = 0) -> None:
         self.fleet = fleet
         self.home = home
         self.clock = clock or SystemClock()
         # What workers learn with besides the rules.
         self.model: SideModel | None = None
         self.service = service(fleet.app_url, self.clock, home)
-        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket = socket.create_server(("127.0.0.1", port))
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         config = uvicorn.Config(self.service.app, log_level="critical", access_log=False)

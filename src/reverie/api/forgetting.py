@@ -24,7 +24,7 @@ from reverie.errors import InputError, TranscriptError
 from reverie.files.locks import is_held, sole
 from reverie.memory import cleaning
 from reverie.memory.cleaning import Cleaned, any_file, holds, plain_files
-from reverie.memory.forgetting import MemoryForgetter, versions_of
+from reverie.memory.forgetting import MemoryForgetter, logs_in, versions_of
 from reverie.memory.format.traces import Traces, traces_of
 from reverie.memory.locations import USERS, memory_location
 from reverie.memory.uses import FILE as USES
@@ -83,11 +83,6 @@ class Forgetting:
 
     def run(self, author: Author, also: Sequence[Path] = ()) -> Receipt:
         """Clean every place. The memory itself goes last, so that the call can be repeated after a crash."""
-        if self.app.service is not None:
-            raise InputError(
-                "a service cannot remove every trace of a memory yet: its history keeps it; "
-                "without --everywhere it is forgotten as usual"
-            )
         with ExitStack() as stack:
             for session in self._sessions_that_hold():
                 self._lock_session(session, stack)
@@ -154,14 +149,34 @@ class Forgetting:
 
     def _itself(self, author: Author) -> list[Cleaned]:
         memory = self.memory
+        if self.app.service is not None:
+            return self._at_service()
         now = datetime.fromtimestamp(self.app.clock.now(), UTC).isoformat(timespec="seconds")
         titles = frozenset(version.name for version in self._versions)
-        forgetter = MemoryForgetter(memory.store, self.traces, titles, author, now)
+        logs = logs_in(memory.store.root)
+        forgetter = MemoryForgetter(memory.store, self.traces, titles, author, now, logs)
         places = [*forgetter.from_directory()]
         places.append(_SHARED_HISTORY if memory.team else forgetter.from_history())
-        lines = memory.uses.forget(self.file)
+        return [*places, *self._indexes()]
+
+    def _at_service(self) -> list[Cleaned]:
+        """The service removes it, and then this machine's copy; others follow when they are used."""
+        from reverie.memory.service.store import ServiceStore
+
+        store = self.memory.store
+        places = []
+        if isinstance(store, ServiceStore):
+            places = store.forget_everywhere(self.file, self.traces.sentences)
+        elsewhere = Cleaned(
+            "other machines",
+            "their copies of the memory follow at their next command",
+            remains="their transcripts: forget it there, too",
+        )
+        return [*places, elsewhere, *self._indexes()]
+
+    def _indexes(self) -> list[Cleaned]:
+        lines = self.memory.uses.forget(self.file)
         return [
-            *places,
             cleaning.drop_shadows(self._folders),
             Cleaned("use counts", f"{lines} lines spoke of it and were removed", lines),
         ]
@@ -197,6 +212,8 @@ class Forgetting:
         place = self.memory.place
         own = [place.directory, state / "memory", state / "team", state / "inbox", state / "drafts"]
         own += [state / "dreams", state / USERS, state / USES, *state.glob("history.git*")]
+        # Which files of a service are here; it follows when the service has forgotten.
+        own.append(state / "mirror.json")
         own += (*stores_in(state), *MailDatabase(state).files)
         return own + [path for name in cleaning.SHADOWS for path in state.glob(f"{name}*")]
 

@@ -7,9 +7,11 @@ its history are removed last, so that after a crash the same command finds what 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from reverie.errors import InputError
 from reverie.memory.cleaning import Cleaned, _text
@@ -20,12 +22,34 @@ from reverie.memory.format.prompt import LOG_PATTERN
 from reverie.memory.format.revisions import Author, Change, Drop, Put, version
 from reverie.memory.format.topic import Topic
 from reverie.memory.format.traces import MARK, Traces
-from reverie.memory.store import FileStore
+from reverie.ports import History, TopicStore
 
 LOGS = LOG_PATTERN.partition("/")[0]
 
 
-def versions_of(file: str, store: FileStore) -> list[Topic]:
+class RewritableHistory(History, Protocol):
+    """A history from which something can be removed."""
+
+    @property
+    def is_empty(self) -> bool: ...
+
+    def rewrite(
+        self, change: Callable[[str, bytes], bytes | None], message: Callable[[str], str]
+    ) -> int:
+        """Change every revision's files and message; how many revisions changed."""
+        ...
+
+
+class RewritableStore(TopicStore, Protocol):
+    """A store whose history can be rewritten."""
+
+    @property
+    def history(self) -> RewritableHistory: ...
+
+    def exclusively(self) -> AbstractContextManager[None]: ...
+
+
+def versions_of(file: str, store: RewritableStore) -> list[Topic]:
     """The current and all former versions of a memory."""
     contents = {store.current(file)} | {
         store.history.read(file, revision.id) for revision in store.history.log(file)
@@ -40,11 +64,13 @@ def versions_of(file: str, store: FileStore) -> list[Topic]:
 class MemoryForgetter:
     """Removes a memory from its directory and history; `titles` are all titles it ever had."""
 
-    store: FileStore
+    store: RewritableStore
     traces: Traces
     titles: frozenset[str]
     author: Author
     now: str
+    # The names of the daily logs.
+    logs: Sequence[str] = ()
 
     @property
     def file(self) -> str:
@@ -55,7 +81,7 @@ class MemoryForgetter:
         stored = self.store.read(self.file)
         drops = [] if stored is None else [Drop(self.file, stored.version)]
         others, problems = self._unlinked_others()
-        logs = [change for name in self._logs() if (change := self._clean_log(name)) is not None]
+        logs = [change for name in self.logs if (change := self._clean_log(name)) is not None]
         changes: list[Change] = [*drops, *others, *logs]
         self.store.apply(changes, self.author, "forget", lambda index: index.without(self.file))
         done = "removed, with its pointer in MEMORY.md" if drops else "had been removed before"
@@ -147,10 +173,6 @@ class MemoryForgetter:
         advice = f"the same words are in {', '.join(quoting)}: forget that, too"
         return "; ".join([*([advice] if quoting else []), *problems])
 
-    def _logs(self) -> list[str]:
-        found = (self.store.root / LOGS).rglob("*.md")
-        return sorted(path.relative_to(self.store.root).as_posix() for path in found)
-
     def _clean_log(self, name: str) -> Put | None:
         data = self.store.current(name)
         clean = None if data is None else self._text_without(data)
@@ -159,6 +181,12 @@ class MemoryForgetter:
             if data is None or clean is None or clean == data
             else Put(name, clean, version(data))
         )
+
+
+def logs_in(root: Path) -> list[str]:
+    """The names of the daily logs of a directory."""
+    found = (root / LOGS).rglob("*.md")
+    return sorted(path.relative_to(root).as_posix() for path in found)
 
 
 def _linked(names: Iterable[str]) -> re.Pattern[str]:

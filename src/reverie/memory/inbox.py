@@ -85,7 +85,7 @@ class Inbox:
         with self._alone():
             if clean.id in self._known_rejections():
                 return NotKept("you rejected the same proposal before", rejected=True)
-            old = self.get(clean.id)
+            old = self._kept(clean.id)
             if old is None and len(self._names()) >= MOST_ITEMS:
                 return NotKept(
                     f"the inbox is full ({MOST_ITEMS} proposals wait); decide with `reverie inbox`"
@@ -116,7 +116,10 @@ class Inbox:
 
     def get(self, id_: str) -> Item | None:
         """A proposal by its full id; None if it does not exist or cannot be read."""
-        if not _ID.fullmatch(id_):
+        return self._kept(id_)
+
+    def _kept(self, id_: str) -> Item | None:
+        if not self.is_id(id_):
             return None
         try:
             return self._read(f"{id_}.json")
@@ -125,7 +128,7 @@ class Inbox:
 
     def remove(self, id_: str) -> bool:
         """Remove a proposal; False if it does not exist."""
-        if not _ID.fullmatch(id_):
+        if not self.is_id(id_):
             return False
         with self._alone():
             return self._unlink(id_)
@@ -139,7 +142,7 @@ class Inbox:
         return self._moved(id_, self._settled, self.folder)
 
     def _moved(self, id_: str, source: Path, target: Path) -> bool:
-        if not _ID.fullmatch(id_) or not (source / f"{id_}.json").is_file():
+        if not self.is_id(id_) or not (source / f"{id_}.json").is_file():
             return False
         with self._alone():
             make_private(target)
@@ -151,12 +154,17 @@ class Inbox:
 
     def reject(self, id_: str) -> bool:
         """Remove a proposal and refuse it from now on; False if it does not exist."""
-        if not _ID.fullmatch(id_):
+        if not self.is_id(id_):
             return False
         with self._alone():
             known = [one for one in self._known_rejections() if one != id_]
             write_json(self._rejected, [*known, id_][-MOST_REJECTED:])
             return self._unlink(id_)
+
+    @staticmethod
+    def is_id(text: str) -> bool:
+        """Whether a text can be the id of a proposal."""
+        return _ID.fullmatch(text) is not None
 
     def _clean(self, proposal: Proposal) -> Proposal:
         """Scrub the texts before they are cut: scanners do not recognise half a secret."""
@@ -188,7 +196,7 @@ class Inbox:
 
     def _read(self, name: str) -> Item:
         id_ = name.removesuffix(".json")
-        if not _ID.fullmatch(id_):
+        if not self.is_id(id_):
             raise ValueError("its name is not the id of a proposal")
         return item_from_json(id_, _read_json(self.folder / name))
 

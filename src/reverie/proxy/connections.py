@@ -1,8 +1,10 @@
 # ruff: noqa: ASYNC109 - httpcore's interface has timeouts as arguments
-"""Connections to providers: httpcore's pool, straight on the event loop's own transports.
+"""Connections to providers and to clients, straight on the event loop's own transports.
 
 httpx and its usual backend take most of the processor time of a request that only passes through.
-The pool, the HTTP protocol and TLS are the same here; only the layers around them are left out.
+The pool, the HTTP protocol and TLS are the same here; only the layers around them are left out. What
+is written in one round of the event loop goes out in one call of the system, and a client's body is
+not copied on its way.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpcore2
 import httpx2
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 Waited: TypeAlias = Literal["woken", "late"]
 
@@ -27,6 +30,8 @@ Waited: TypeAlias = Literal["woken", "late"]
 _MOST_WAITING = 1024 * 1024
 _MOST_UNREAD = 1024 * 1024
 _KEPT_CONNECTIONS = 64
+# Less than this waits for what is written in the same round of the event loop.
+_LITTLE = 16 * 1024
 # The next address of a host is tried beside one that takes so long.
 _NEXT_ADDRESS_SECONDS = 0.25
 
@@ -112,11 +117,53 @@ async def _connect(family: int, address: Any) -> socket.socket:
     return made
 
 
+class Gathering:
+    """A transport that writes at once what is written in one round of the event loop."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        self._gathered: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._gathered:
+            self._loop.call_soon(self.flush)
+        self._gathered.append(data)
+        if len(data) >= _LITTLE:
+            self.flush()
+
+    def flush(self) -> None:
+        if gathered := self._gathered:
+            self._gathered = []
+            self._transport.writelines(gathered)
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
+
+
+class ClientProtocol(HttpToolsProtocol):
+    """Uvicorn's side of a client's connection, without a copy of its body."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(cast(asyncio.Transport, Gathering(transport)))
+
+    def on_body(self, body: bytes) -> None:
+        if not self.cycle.body:
+            # Added to no bytes, the body stays the object it is; uvicorn's own array would copy it.
+            self.cycle.body = b""  # type: ignore[assignment]
+        super().on_body(body)
+
+
 class Connection(asyncio.Protocol, httpcore2.AsyncNetworkStream):
     """One connection: the event loop's protocol on one side, httpcore's stream on the other."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
+        self._gathering: Gathering | None = None
         self._unread: deque[bytes] = deque()
         self._size = 0
         self._ended = False
@@ -129,6 +176,7 @@ class Connection(asyncio.Protocol, httpcore2.AsyncNetworkStream):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._gathering = Gathering(self._transport)
         self._transport.set_write_buffer_limits(_MOST_WAITING)
 
     def data_received(self, data: bytes) -> None:
@@ -193,9 +241,9 @@ class Connection(asyncio.Protocol, httpcore2.AsyncNetworkStream):
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if not buffer:
             return
-        if self._ended or self._transport is None or self._transport.is_closing():
+        if self._ended or self._gathering is None or self._gathering.is_closing():
             raise httpcore2.WriteError(str(self._error or "the connection is closed"))
-        self._transport.write(buffer)
+        self._gathering.write(buffer)
         while not self._writable:
             if self._ended:
                 raise httpcore2.WriteError(str(self._error or "the connection is closed"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import ipaddress
 import os
 import secrets
@@ -24,6 +25,7 @@ from reverie.http_server import HttpServer
 from reverie.proxy.access import Access, is_loopback
 from reverie.proxy.app import ProxyApp
 from reverie.proxy.clients import ProxySwitches
+from reverie.proxy.connections import ClientProtocol
 from reverie.proxy.engine import ProxyEngine
 from reverie.proxy.upstream import TOKEN_HEADER, Upstreams
 
@@ -40,6 +42,8 @@ OVERRIDES = ("models.side=offline", "features.search_past_context=false")
 _SHORTEST_TOKEN = 16
 _SHUTDOWN_SECONDS = 5
 _BACKLOG = 512
+# M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of malloc.h.
+_MALLOC_OPTIONS = {-3: 4 * 1024 * 1024, -1: 8 * 1024 * 1024}
 # How long the thread of the layers may hold up the streams, in seconds.
 _SWITCH_INTERVAL = 0.001
 
@@ -114,7 +118,7 @@ def application(app: Workspace, engine: ProxyEngine, listener: Listener) -> Prox
 def server(app: ASGIApp, ready: Callable[[], None]) -> HttpServer:
     config = uvicorn.Config(
         app,
-        http="httptools",
+        http=ClientProtocol,
         ws="none",
         loop="auto",
         proxy_headers=False,
@@ -134,10 +138,23 @@ def serve(
 ) -> None:
     """Serve until a signal; what is running is written where `reverie doctor` finds it."""
     sys.setswitchinterval(_SWITCH_INTERVAL)
+    _keep_freed_memory()
     engine.warm_up().result()
     running = server(application(app, engine, listener), ready)
     with _announced(app, listener):
         running.run([listener.socket])
+
+
+def _keep_freed_memory() -> None:
+    """Let the C library keep a few megabytes of freed memory, where it has such a setting (glibc).
+
+    Otherwise the pieces of every long body are given back to the system, and its pages are cleared
+    again for the next one.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        for option, size in _MALLOC_OPTIONS.items():
+            set_option(option, size)
 
 
 @contextmanager

@@ -223,17 +223,26 @@ def give_lease_back(call: Call) -> Answer:
 
 
 def reserve_money(call: Call) -> Answer:
-    """Reserve money before a model call: {purpose, session, ceiling}; 402 if a cap forbids it."""
+    """Reserve money before a model call: {purpose, session, ceiling}; 402 if a cap forbids it.
+
+    A call that was made without a reservation, such as while the service was away: {entry, cost}.
+    """
     data = call.body()
+    payer = (call.claims.org, call.claims.key)
+    if "ceiling" not in data and isinstance(data.get("entry"), dict):
+        cost, entry = _amount(data, "cost"), data["entry"]
+        purpose, session = call.text(entry, "purpose"), call.text(entry, "session", "")
+        sharing.note_spent(call.connection, payer, purpose, session, cost, entry)
+        return Answer.of({"ticket": ""}, 201)
     decision = sharing.reserve(
         call.connection,
-        (call.claims.org, call.claims.key),
+        payer,
         call.text(data, "purpose"),
         call.text(data, "session", ""),
         _amount(data, "ceiling"),
     )
     if isinstance(decision, Refused):
-        raise Problem(402, "a cap forbids this call", decision.reason)
+        raise Problem(402, "a cap forbids this call", decision.reason, left=decision.left)
     return Answer.of({"ticket": decision.ticket}, 201)
 
 
@@ -244,6 +253,18 @@ def settle_money(call: Call) -> Answer:
     if not sharing.settle(call.connection, call.path["ticket"], cost, data.get("entry")):
         raise Problem(404, "no such reservation")
     return Answer(204)
+
+
+def list_spending(call: Call) -> Answer:
+    """What was spent and is reserved by day (UTC), key and purpose; an admin key sees every key's."""
+    rows = call.connection.execute(
+        "SELECT (at AT TIME ZONE 'UTC')::date::text AS day, key, purpose, count(*) AS calls, "
+        "sum(cost) FILTER (WHERE settled) AS spent, sum(cost) FILTER (WHERE NOT settled) AS reserved "
+        "FROM reverie.ledger WHERE (%s OR key = %s) AND at > now() - make_interval(days => %s) "
+        "GROUP BY 1, 2, 3 ORDER BY 1 DESC, 2, 3",
+        (call.claims.admin, call.claims.key, call.number("days", 7, 366)),
+    ).fetchall()
+    return Answer.of({"spending": rows})
 
 
 def set_cap(call: Call) -> Answer:

@@ -186,7 +186,7 @@ def mirror(call: Call) -> Answer:
     project = call.project()
     since = int(call.query["since"]) if call.query.get("since", "").isdecimal() else 0
     newest = call.connection.execute(
-        "SELECT seq FROM reverie.projects WHERE project = %s", (project.project,)
+        "SELECT seq, rewritten FROM reverie.projects WHERE project = %s", (project.project,)
     ).fetchone()
     tag = etag(0 if newest is None else newest["seq"])
     if tag == call.headers.get("if-none-match", ""):
@@ -217,6 +217,8 @@ def mirror(call: Call) -> Answer:
     told: dict[str, Any] = {"changed": changed, "gone": [row["file"] for row in gone], "more": more}
     told["seq"] = page[-1]["seq"] if more else (newest or {}).get("seq", 0)
     told["after"] = page[-1]["file"] if more else None
+    if newest is not None and since < newest["rewritten"]:
+        told["files"] = list(call.store(project).history.files())
     return Answer.of(told, etag=tag)
 
 
@@ -338,3 +340,14 @@ def decide_proposal(call: Call) -> Answer:
     if not done.rowcount:
         raise Problem(404, "no such proposal")
     return Answer.of({"state": state})
+
+
+def delete_proposal(call: Call) -> Answer:
+    """Remove a proposal without a decision; it may be offered again."""
+    done = call.connection.execute(
+        "DELETE FROM reverie.proposals WHERE project = %s AND id = %s",
+        (call.project().project, call.path["id"]),
+    )
+    if not done.rowcount:
+        raise Problem(404, "no such proposal")
+    return Answer(204)

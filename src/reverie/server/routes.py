@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from reverie.server import administration as admin
-from reverie.server import conversations, memories, moving
+from reverie.server import conversations, forgetting, memories, moving
 from reverie.server.calls import Handler
 
 
@@ -34,6 +34,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("PUT", f"{_P}/memories/{{file:path}}", memories.write_memory),
     Endpoint("DELETE", f"{_P}/memories/{{file:path}}", memories.delete_memory),
     Endpoint("POST", f"{_P}/remember", memories.remember, ("text",)),
+    Endpoint("POST", f"{_P}/forget", forgetting.forget_everywhere, ("file", "sentences")),
     Endpoint("POST", f"{_P}/recall", memories.recall, ("question",)),
     Endpoint("POST", f"{_P}/changes", memories.post_changes, ("changes", "summary", "author")),
     Endpoint("GET", f"{_P}/index", memories.read_index),
@@ -47,6 +48,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", f"{_P}/proposals", memories.list_proposals),
     Endpoint("PUT", f"{_P}/proposals/{{id}}", memories.put_proposal),
     Endpoint("POST", f"{_P}/proposals/{{id}}", memories.decide_proposal, ("state",)),
+    Endpoint("DELETE", f"{_P}/proposals/{{id}}", memories.delete_proposal),
     Endpoint("POST", f"{_P}/promotions", admin.ask_promotion, ("file", "space")),
     Endpoint("GET", "/v1/promotions", admin.list_promotions),
     Endpoint("POST", "/v1/promotions/{id}", admin.decide_promotion, ("decision",)),
@@ -64,6 +66,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("POST", f"{_P}/search", conversations.search, ("question",)),
     Endpoint("POST", f"{_P}/dreams", conversations.ask_dream),
     Endpoint("GET", f"{_P}/dreams", conversations.list_dreams),
+    Endpoint("GET", "/v1/ledger", admin.list_spending),
     Endpoint("POST", "/v1/ledger", admin.reserve_money, ("purpose", "ceiling")),
     Endpoint("PUT", "/v1/ledger/{ticket}", admin.settle_money, ("cost",)),
     Endpoint("PUT", "/v1/caps", admin.set_cap, ("day",)),

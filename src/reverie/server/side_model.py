@@ -69,11 +69,13 @@ class DatabaseLedger:
         def work() -> None:
             with self.job.entered() as connection:
                 if entry is not None and not ticket:
-                    sharing.note_unpriced(connection, self.payer, asdict(entry))
+                    told = asdict(entry)
+                    purpose, session = entry.purpose, entry.session
+                    sharing.note_spent(connection, self.payer, purpose, session, 0.0, told)
                 elif ticket:
                     cost = None if entry is None else entry.cost or 0.0
-                    told = None if entry is None else asdict(entry)
-                    sharing.settle(connection, ticket, cost, told)
+                    known = None if entry is None else asdict(entry)
+                    sharing.settle(connection, ticket, cost, known)
 
         patiently(work)
 

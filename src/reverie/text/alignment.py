@@ -7,7 +7,6 @@ A word matches other forms of it ("pays", "payment"), a compound matches its par
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from posixpath import commonprefix
 
@@ -40,11 +39,11 @@ def differing(
 
 def _only(tokens: Sequence[Token], others: Sequence[Token]) -> tuple[Token, ...]:
     """The tokens without a match on the other side, where each token matches once."""
-    left = Counter(token.key for token in others)
+    left = [token.key for token in others]
     found = []
     for token in tokens:
-        if left[token.key] > 0:
-            left[token.key] -= 1
+        if token.key in left:
+            left.remove(token.key)
         else:
             found.append(token)
     return tuple(found)
@@ -71,7 +70,9 @@ def _without_family(
     """Remove words with a word of their family on the other side: "pays" and "payment"."""
     mine, other = list(ours), list(theirs)
     for token in ours:
-        kin = next((one for one in other if _one_family(token, one)), None)
+        begins = token.key[:_FAMILY]
+        alike = [one for one in other if one.key[:_FAMILY] == begins]
+        kin = next((one for one in alike if _one_family(token, one)), None)
         if kin is not None:
             mine.remove(token)
             other.remove(kin)
@@ -80,8 +81,6 @@ def _without_family(
 
 def _one_family(ours: Token, theirs: Token) -> bool:
     if ours.kind != "word" or theirs.kind != "word" or ours.conditional != theirs.conditional:
-        return False
-    if ours.key[:_FAMILY] != theirs.key[:_FAMILY]:
         return False
     shared = len(commonprefix((ours.key, theirs.key)))
     return shared >= _FAMILY and {ours.key[shared:], theirs.key[shared:]} <= _ENDINGS
@@ -145,20 +144,12 @@ def are_values(tokens: Sequence[Token]) -> bool:
     return all(token.kind in ("number", "day") for token in tokens)
 
 
-def topic_of(statement: Statement) -> set[str]:
-    """What a statement is about: its words without values, or else all of them."""
-    kept = [token for token in statement.tokens if token.kind != "speaker"]
-    return {token.key for token in kept if not are_values((token,))} or {
-        token.key for token in kept
-    }
+def topic_of(statement: Statement) -> frozenset[str]:
+    return statement.topic
 
 
 def subject_of(statement: Statement) -> frozenset[str]:
-    return frozenset(
-        token.key
-        for token in statement.tokens
-        if not token.phrase and token.kind != "speaker" and not token.verb
-    )
+    return statement.subject
 
 
 def relation_words(statement: Statement) -> set[str]:

@@ -59,8 +59,7 @@ class Verdict:
 
 def compare_statements(new: Statement, old: Statement, change: Change) -> Verdict:
     """Compare two statements; a former value that the new one names is left out."""
-    mine = tuple(token for token in new.tokens if token.kind != "speaker")
-    other = tuple(token for token in old.tokens if token.kind != "speaker")
+    mine, other = new.content, old.content
     ours, theirs = differing(mine, other)
     # One word may match two on the other side.
     shared = min(len(mine) - len(ours), len(other) - len(theirs))

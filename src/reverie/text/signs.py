@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from reverie.text.alignment import differing, keys_of, subject_of
@@ -42,7 +43,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 Signs: TypeAlias = Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Side:
     """The content words of one text, and those that the other does not have."""
 
@@ -50,35 +51,35 @@ class _Side:
     tokens: tuple[Token, ...]
     alone: tuple[Token, ...]
 
-    @property
+    @cached_property
     def values(self) -> list[Token]:
         return [token for token in self.alone if token.kind in ("number", "day")]
 
-    @property
+    @cached_property
     def names(self) -> list[Token]:
         return [token for token in self.alone if token.kind in ("name", "code")]
 
-    @property
+    @cached_property
     def words(self) -> list[Token]:
         return [token for token in self.alone if token.kind in ("word", "quantity")]
 
-    @property
+    @cached_property
     def subject(self) -> frozenset[str]:
         return frozenset[str]().union(*(subject_of(one) for one in self.statements))
 
-    @property
+    @cached_property
     def relations(self) -> set[str]:
         return {one.relation for one in self.statements}
 
-    @property
+    @cached_property
     def verbs(self) -> set[str]:
         return {token.key for token in self.tokens if token.verb}
 
-    @property
+    @cached_property
     def of_speaker(self) -> bool:
         return any(token.kind == "speaker" for one in self.statements for token in one.tokens)
 
-    @property
+    @cached_property
     def narrowed(self) -> bool:
         return any(
             token.conditional or token.kind == "quantity" or token.key in WHICH
@@ -127,7 +128,7 @@ def signs_of(
 
 
 def _content(side: Sequence[Statement]) -> tuple[Token, ...]:
-    return tuple(token for one in side for token in one.tokens if token.kind != "speaker")
+    return tuple(token for one in side for token in one.content)
 
 
 def _words_in_common(new: _Side, old: _Side, language: str) -> dict[str, float]:
@@ -165,20 +166,22 @@ def _alike(side: _Side, other: _Side, language: str) -> float:
 
 
 def _best(token: Token, other: _Side, language: str) -> float:
-    near = _near(token, language)
+    near = _near(token.word, token.key, language)
     best = 0.0
     for one in other.tokens:
-        if near and not near.isdisjoint(_near(one, language)):
+        if near and not near.isdisjoint(_near(one.word, one.key, language)):
             return _NEAR
         if _contains(token.key, one.key):
             best = _PART
     return best
 
 
-def _near(token: Token, language: str) -> frozenset[int]:
-    return near_groups(token.word, language) | near_groups(token.key, language)
+@lru_cache(maxsize=16_384)
+def _near(word: str, key: str, language: str) -> frozenset[int]:
+    return near_groups(word, language) | near_groups(key, language)
 
 
+@lru_cache(maxsize=65_536)
 def _contains(ours: str, theirs: str) -> bool:
     short, long = (ours, theirs) if len(ours) <= len(theirs) else (theirs, ours)
     return len(short) >= _SHORTEST_PART and (long.startswith(short) or long.endswith(short))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from reverie.text.lexicon import amounts, folded, read_words
 from reverie.text.word_classes import LONGEST, Forms, Kind, Relation, Word, forms
@@ -45,9 +45,9 @@ class Token:
     word: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
-    """What one clause says."""
+    """What one clause says; what is read off it is kept, since it is compared with many others."""
 
     tokens: tuple[Token, ...]
     relation: Relation = "other"
@@ -56,6 +56,20 @@ class Statement:
     passive: bool = False
     # Whether a relation was found; otherwise phrases have no meaning.
     parsed: bool = False
+
+    @cached_property
+    def content(self) -> tuple[Token, ...]:
+        return tuple(token for token in self.tokens if token.kind != "speaker")
+
+    @cached_property
+    def topic(self) -> frozenset[str]:
+        """What it is about: its words without values, or else all of them."""
+        kept = frozenset(one.key for one in self.content if one.kind not in ("number", "day"))
+        return kept or frozenset(one.key for one in self.content)
+
+    @cached_property
+    def subject(self) -> frozenset[str]:
+        return frozenset(one.key for one in self.content if not one.phrase and not one.verb)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,7 @@ def _spelt_alike(
     return min(shares)
 
 
+@lru_cache(maxsize=65_536)
 def _begins(ours: str, theirs: str) -> float:
     if ours[:1] != theirs[:1]:
         return 0.0

@@ -125,7 +125,12 @@ class Workspace:
     @property
     def ledger(self) -> Ledger:
         """The owner's ledger, also for calls on behalf of a user."""
-        return Ledger(self.owner.folder, home=self.settings.home, clock=self.clock)
+        folder, home = self.owner.folder, self.settings.home
+        if self.service is None:
+            return Ledger(folder, home=home, clock=self.clock)
+        from reverie.workspace.service_ledger import ServiceLedger
+
+        return ServiceLedger(folder, home=home, clock=self.clock, service=self.service)
 
     @property
     def memory_location(self) -> MemoryLocation:
@@ -324,17 +329,11 @@ class Workspace:
         return self.settings.money("spend.dream")
 
     def model(
-        self,
-        name: str,
-        *,
-        session: str,
-        purpose: Purpose = MAIN,
-        announce: Announce = no_listener,
+        self, name: str, *, session: str, purpose: Purpose = MAIN, announce: Announce = no_listener
     ) -> Model:
         """The model of that name, metered so that every call is on the ledger."""
-        return self.metered(
-            self.bare_model(name), session=session, purpose=purpose, announce=announce
-        )
+        bare = self.bare_model(name)
+        return self.metered(bare, session=session, purpose=purpose, announce=announce)
 
     def metered(
         self,

@@ -40,6 +40,14 @@ class Approved:
 
 
 def open_inbox(app: Workspace, memory: OpenMemory) -> Inbox:
+    """The inbox beside a memory; where a service keeps the memory, it keeps the inbox, too."""
+    if app.service is not None:
+        from reverie.memory.service.inbox import ServiceInbox
+        from reverie.memory.service.store import ServiceStore
+
+        if isinstance(store := memory.store, ServiceStore):
+            folder, path = memory.place.state / FOLDER, lambda: store.path
+            return ServiceInbox(folder, app.clock, memory.scrubber, store.service, path)
     return Inbox(memory.beside / FOLDER, app.clock, memory.scrubber)
 
 

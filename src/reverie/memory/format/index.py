@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from reverie.memory.format.frontmatter import BOM, line_end, one_line, readable, writable
@@ -115,6 +116,8 @@ def render(index: Index) -> bytes:
     return "".join(index.lines).encode("utf-8", "surrogateescape")
 
 
+# Every change of an index reads all of its lines, of which one is new.
+@lru_cache(maxsize=4_096)
 def pointer_of(line: str) -> Pointer | None:
     """The pointer on a line, or None for any other line."""
     found = _POINTER.fullmatch(line.removeprefix(BOM).rstrip())

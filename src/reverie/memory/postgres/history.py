@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from reverie.memory.derived_history import DerivedHistory
-from reverie.memory.format.revisions import Revision, parse_message
+from reverie.memory.format.revisions import Revision, parse_message, version
 
 
 class Rows(Protocol):
@@ -57,6 +57,44 @@ class PostgresHistory(DerivedHistory):
         )
         return bytes(found[0]["data"]) if found else None
 
+    def rewrite(
+        self, change: Callable[[str, bytes], bytes | None], message: Callable[[str], str]
+    ) -> int:
+        """Change every revision's files and message; how many revisions changed. Only under the lock.
+
+        Ids stay: they name revisions, and hold no words. What no revision has any more is deleted.
+        """
+        rows = self._store.rows
+        changed: set[int] = set()
+        for row in rows(
+            "SELECT c.file, c.version, t.data, c.seqs FROM (SELECT project, file, version, "
+            "array_agg(seq) AS seqs FROM reverie.changes WHERE project = %s GROUP BY 1, 2, 3) c "
+            "JOIN reverie.contents t USING (project, version)"
+        ):
+            old = bytes(row["data"])
+            new = change(row["file"], old)
+            if new != old:
+                changed.update(row["seqs"])
+                self._replace(row["file"], row["version"], new)
+        for row in rows("SELECT seq, message FROM reverie.revisions WHERE project = %s"):
+            text = message(row["message"])
+            if text != row["message"]:
+                changed.add(row["seq"])
+                rows(_NEW_MESSAGE, row["seq"], text)
+        rows(_DELETE_UNUSED)
+        rows("UPDATE reverie.projects SET rewritten = seq WHERE project = %s RETURNING seq")
+        return len(changed)
+
+    def _replace(self, file: str, old: str, new: bytes | None) -> None:
+        """Give a version of a file other bytes in every revision that has it; None: remove the file."""
+        if new is None:
+            self._store.rows(
+                "DELETE FROM reverie.changes WHERE project = %s AND file = %s RETURNING seq", file
+            )
+            return
+        self._store.rows(_NEW_CONTENT, version(new), new)
+        self._store.rows(_NEW_VERSION, file, old, version(new))
+
     def parents(self, revision: str) -> tuple[str, ...]:
         found = self._store.rows(
             "SELECT parents FROM reverie.revisions WHERE project = %s AND id = %s", revision
@@ -75,6 +113,27 @@ _FILES_ALONG = (
     "r.parents FROM line l JOIN reverie.revisions r ON r.project = l.project AND r.id = l.parents[1]) "
     "SELECT DISTINCT ON (c.file) c.file, c.version FROM line l JOIN reverie.changes c "
     "ON c.project = l.project AND c.seq = l.seq ORDER BY c.file, c.seq DESC"
+)
+
+_NEW_CONTENT = (
+    "WITH place AS (SELECT org, space, project FROM reverie.projects WHERE project = %s) "
+    "INSERT INTO reverie.contents SELECT org, space, project, %s, %s FROM place "
+    "ON CONFLICT DO NOTHING RETURNING version"
+)
+_NEW_VERSION = (
+    "WITH given AS (SELECT %s::uuid AS project, %s AS file, %s AS old, %s AS new) "
+    "UPDATE reverie.changes c SET version = g.new FROM given g "
+    "WHERE c.project = g.project AND c.file = g.file AND c.version = g.old RETURNING c.seq"
+)
+_NEW_MESSAGE = (
+    "WITH given AS (SELECT %s::uuid AS project, %s::bigint AS seq, %s AS message) "
+    "UPDATE reverie.revisions r SET message = g.message FROM given g "
+    "WHERE r.project = g.project AND r.seq = g.seq RETURNING r.seq"
+)
+_DELETE_UNUSED = (
+    "DELETE FROM reverie.contents t WHERE t.project = %s AND NOT EXISTS (SELECT FROM reverie.changes c "
+    "WHERE c.project = t.project AND c.version = t.version) AND NOT EXISTS (SELECT FROM "
+    "reverie.topics o WHERE o.project = t.project AND o.version = t.version) RETURNING version"
 )
 
 

@@ -201,19 +201,19 @@ def settle(
     return done.rowcount > 0
 
 
-def note_unpriced(connection: Connection, payer: tuple[str, str], entry: Mapping[str, Any]) -> None:
-    """A call whose price is not known; it counts as nothing."""
+def note_spent(
+    connection: Connection,
+    payer: tuple[str, str],
+    purpose: str,
+    session: str,
+    cost: float,
+    entry: Mapping[str, Any],
+) -> None:
+    """A call that was made without a reservation; one whose price is not known costs nothing."""
     connection.execute(
         "INSERT INTO reverie.ledger (org, ticket, key, purpose, session, cost, settled, entry) "
-        "VALUES (%s, %s, %s, %s, %s, 0, true, %s)",
-        (
-            payer[0],
-            secrets.token_hex(8),
-            payer[1],
-            entry["purpose"],
-            entry["session"],
-            Jsonb(entry),
-        ),
+        "VALUES (%s, %s, %s, %s, %s, %s, true, %s)",
+        (payer[0], secrets.token_hex(8), payer[1], purpose, session, cost, Jsonb(entry)),
     )
 
 

@@ -10,8 +10,10 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
+
+import psycopg
 
 from reverie.errors import InputError
 from reverie.memory.derived_history import revision_id
@@ -51,6 +53,7 @@ from reverie.ports import Clock
 
 # The id and the number of the newest revision.
 Head = tuple[str | None, int]
+Cursor = psycopg.Cursor[dict[str, Any]]
 # The name of a model of meaning, and the vector it gives a text.
 Meaning = Callable[[str], tuple[str, str] | None]
 
@@ -237,8 +240,9 @@ class PostgresStore:
         for change in changes:
             check_size(change)
 
-        def work(connection: Connection, head: Head) -> Revision | None:
-            before = self._contents(connection, [*(change.file for change in changes), INDEX_FILE])
+        def work(
+            connection: Connection, head: Head, before: Mapping[str, bytes]
+        ) -> Revision | None:
             files = {
                 change.file: resolved(change, before.get(change.file), self.history)
                 for change in changes
@@ -250,41 +254,51 @@ class PostgresStore:
             wanted = {name: data for name, data in files.items() if data != before.get(name)}
             return self._commit(connection, head, wanted, before, author, summary)
 
-        return self._alone(work)
+        return self._alone(work, [*(change.file for change in changes), INDEX_FILE])
 
     def restore(
         self, plan: Callable[[], Mapping[str, bytes | None]], author: Author, summary: str
     ) -> Revision | None:
         """Write the files of the plan, which is computed under the lock."""
 
-        def work(connection: Connection, head: Head) -> Revision | None:
+        def work(connection: Connection, head: Head, _: Mapping[str, bytes]) -> Revision | None:
             files = dict(plan())
-            before = self._contents(connection, list(files))
+            before = _bytes_of(self._contents(connection, list(files)))
             wanted = {name: data for name, data in files.items() if data != before.get(name)}
             return self._commit(connection, head, wanted, before, author, summary)
 
         return self._alone(work)
 
-    def _contents(self, connection: Connection, files: Sequence[str]) -> dict[str, bytes]:
+    def _contents(self, connection: Connection, files: Sequence[str]) -> Cursor:
         """The current bytes of those files that there are."""
-        found = connection.execute(
+        return connection.execute(
             "SELECT t.file, c.data FROM reverie.topics t JOIN reverie.contents c ON "
             "c.project = t.project AND c.version = t.version "
             "WHERE t.project = %s AND t.file = ANY (%s)",
             (self.project.project, list(files)),
         )
-        return {row["file"]: bytes(row["data"]) for row in found}
 
-    def _alone(self, work: Callable[[Connection, Head], Revision | None]) -> Revision | None:
+    def _alone(
+        self,
+        work: Callable[[Connection, Head, Mapping[str, bytes]], Revision | None],
+        files: Sequence[str] = (),
+    ) -> Revision | None:
+        """Do some work under the project's lock; it is given the newest revision and these files."""
+
         def attempt() -> Revision | None:
             with self.connection() as connection:
-                locked = connection.execute(
-                    "SELECT head, seq FROM reverie.projects WHERE project = %s FOR UPDATE",
-                    (self.project.project,),
-                ).fetchone()
+                # Both are sent at once; the second begins, and sees what there is, with the lock.
+                with connection.pipeline():
+                    lock = connection.execute(
+                        "SELECT head, seq FROM reverie.projects WHERE project = %s FOR UPDATE",
+                        (self.project.project,),
+                    )
+                    read = self._contents(connection, files) if files else None
+                    locked = lock.fetchone()
+                    before = {} if read is None else _bytes_of(read)
                 if locked is None:
                     raise InputError("this key may read this memory, but not write to it")
-                return work(connection, (locked["head"], locked["seq"]))
+                return work(connection, (locked["head"], locked["seq"]), before)
 
         return attempt() if self._inside else patiently(attempt)
 
@@ -339,6 +353,10 @@ class PostgresStore:
             yield
 
 
+def _bytes_of(found: Cursor) -> dict[str, bytes]:
+    return {row["file"]: bytes(row["data"]) for row in found}
+
+
 def lexeme(word: str) -> str:
     """One word as a tsquery."""
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
@@ -358,8 +376,9 @@ def _alike_query(count: int) -> str:
 WITH seen AS MATERIALIZED (
     SELECT t.file, length(t.content) AS words{found} FROM reverie.topics t WHERE t.project = %(project)s
 ), weights AS MATERIALIZED (SELECT 0{weights} FROM seen
-), scored AS MATERIALIZED (SELECT s.file, ({score}) / sqrt(sqrt(s.words + 1.0::float)) AS score FROM seen s, weights
-), worded AS (SELECT file FROM scored WHERE score > 0 ORDER BY score DESC, file LIMIT %(worded)s
+), worded AS (
+    SELECT s.file FROM seen s, weights WHERE ({score}) > 0
+    ORDER BY ({score}) / sqrt(sqrt(s.words + 1.0::float)) DESC, s.file LIMIT %(worded)s
 ), near AS (
     SELECT p.file FROM reverie.passages p WHERE p.project = %(project)s AND p.model = %(model)s
         AND NOT (p.standing ->> 'superseded')::boolean AND NOT (p.standing ->> 'archived')::boolean
@@ -371,6 +390,10 @@ SELECT t.file, t.head, t.size, t.changed FROM reverie.topics t WHERE t.project =
 
 
 def _entry(row: Mapping[str, Any]) -> ManifestEntry:
-    head = bytes(row["head"])
-    when = datetime.fromtimestamp(row["changed"], UTC)
-    return manifest.entry(row["file"], head, when, whole=len(head) == row["size"])
+    return _read_entry(row["file"], bytes(row["head"]), row["size"], row["changed"])
+
+
+@lru_cache(maxsize=4_096)
+def _read_entry(file: str, head: bytes, size: int, changed: float) -> ManifestEntry:
+    when = datetime.fromtimestamp(changed, UTC)
+    return manifest.entry(file, head, when, whole=len(head) == size)

@@ -27,11 +27,12 @@ class ServiceAway(StorageError):
 
 
 class ServiceRefused(InputError):
-    """The service refused a request; `status` is HTTP's."""
+    """The service refused a request; `status` is HTTP's, `left` the money that a cap leaves."""
 
-    def __init__(self, message: str, status: int) -> None:
+    def __init__(self, message: str, status: int, left: float = 0.0) -> None:
         super().__init__(message)
         self.status = status
+        self.left = left
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +62,22 @@ class ServiceConnection:
         """Read something; with a tag, the answer may be that it is still the same (304)."""
         return self._tried("GET", path, None, {"If-None-Match": tag} if tag else {}, tries)
 
-    def send(self, method: str, path: str, body: object) -> Reply:
-        """Change something, once, also if the answer was lost and it is sent again."""
-        headers = {"Idempotency-Key": secrets.token_hex(16), "Content-Type": "application/json"}
-        raw = json.dumps(body).encode()
-        return self._tried(method, path, raw, headers, len(_PAUSES) + 1)
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object,
+        *,
+        tries: int = len(_PAUSES) + 1,
+        once: str = "",
+    ) -> Reply:
+        """Change something, once, also if the answer was lost and it is sent again.
+
+        `once` names the change, where another process may send it again.
+        """
+        key = once or secrets.token_hex(16)
+        headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
+        return self._tried(method, path, json.dumps(body).encode(), headers, tries)
 
     def _tried(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], tries: int
@@ -159,7 +171,8 @@ def _checked(reply: Reply, url: str) -> Reply:
         raise InputError(f"{url} does not accept this key: {detail}; ask its admin for another")
     if reply.status == 409 and (file := _field(reply, "file")):
         raise WriteConflict(file, None, None)
-    raise ServiceRefused(f"{url} refused this: {detail}", reply.status)
+    left = float(_field(reply, "left") or 0)
+    raise ServiceRefused(f"{url} refused this: {detail}", reply.status, left)
 
 
 def _detail(reply: Reply) -> str:

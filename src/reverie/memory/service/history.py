@@ -77,7 +77,12 @@ class ServiceHistory(DerivedHistory, GitHistory):
         raise InputError("the service keeps this history; `reverie migrate` copies it to files")
 
     def rewrite(self, *arguments: object, **options: object) -> NoReturn:
-        raise InputError("a service cannot remove every trace of a memory yet; forget it as usual")
+        raise InputError("the service rewrites this history, by `forget --everywhere`")
+
+    def forget_copies(self) -> None:
+        """Read everything again: the history was rewritten."""
+        self._contents.clear()
+        self._files.clear()
 
 
 def revision_of(data: Mapping[str, Any]) -> Revision:

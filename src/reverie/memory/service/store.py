@@ -21,6 +21,7 @@ from reverie.errors import StorageError, WriteConflict
 from reverie.files.json_files import read_json, write_json
 from reverie.files.locks import exclusive
 from reverie.logs import logger
+from reverie.memory.cleaning import Cleaned
 from reverie.memory.directory import Directory
 from reverie.memory.format import index as indexes
 from reverie.memory.format.index import Index
@@ -127,7 +128,11 @@ class ServiceStore(FileStore):
             if reply.status == 304:
                 break
             found = reply.data
-            self._write(known["files"], found["changed"], found["gone"])
+            gone = found["gone"]
+            if found.get("files") is not None:
+                # A name that was forgotten everywhere is not told.
+                gone = [*gone, *(known["files"].keys() - found["files"])]
+            self._write(known["files"], found["changed"], gone)
             seq, after, more = found["seq"], found["after"] or "", found["more"]
         write_json(self._state, {"seq": seq, "checked": self._clock.now(), "files": known["files"]})
 
@@ -299,6 +304,19 @@ class ServiceStore(FileStore):
             # Everything since the edit's base comes again.
             known["seq"] = 0
             write_json(self._state, known)
+
+    def forget_everywhere(self, file: str, sentences: Sequence[str]) -> list[Cleaned]:
+        """Let the service remove every trace of a memory; what it did, place by place."""
+        self.notice_hand_edits()
+        asked = {"file": file, "sentences": list(sentences)}
+        reply = self.service.send("POST", f"{self.path}/forget", asked).data
+        if isinstance(self.history, ServiceHistory):
+            self.history.forget_copies()
+        self.follow(now=True)
+        return [
+            Cleaned(f"service: {one['place']}", one["done"], one["removed"], one["remains"])
+            for one in reply["places"]
+        ]
 
     def leased(self, held: DreamLock) -> DreamLock | None:
         lock = LeasedLock(self.service, self.path, held)
