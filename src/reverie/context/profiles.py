@@ -55,15 +55,20 @@ class Profile:
 
 # What a layer may cost at once, of all that a session has paid: a session may end right after it.
 _SHARE = 0.05
+# A compaction that waits until its price was paid for old tokens may cost more at once.
+_PATIENT = LeanPolicy(
+    rounds=2, files=20, file=10_000, likely=0.17, rereads=8_000, patience=0.6, share=0.1
+)
 
 _THRIFTY = Profile(
-    LeanPolicy(tail=2_000, rounds=1, room=8_000, share=_SHARE),
+    replace(_PATIENT, tail=2_000, rounds=1, room=8_000, likely=0.2),
     Policy(keep=8, margin=2.0, share=_SHARE),
     longest_result=6_000,
 )
 _BALANCED = Profile(
-    LeanPolicy(tail=3_000, rounds=2, share=_SHARE),
+    replace(_PATIENT, tail=3_000),
     Policy(keep=8, margin=2.0, share=_SHARE),
+    longest_result=6_000,
 )
 _FAITHFUL = Profile(
     LeanPolicy(tail=12_000, rounds=8, room=30_000, likely=0.1, calls=14, share=_SHARE),
