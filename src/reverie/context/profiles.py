@@ -57,7 +57,14 @@ class Profile:
 _SHARE = 0.05
 # A compaction that waits until its price was paid for old tokens may cost more at once.
 _PATIENT = LeanPolicy(
-    rounds=2, files=20, file=10_000, likely=0.17, rereads=8_000, patience=0.6, share=0.1
+    rounds=2,
+    files=20,
+    file=10_000,
+    likely=0.17,
+    rereads=8_000,
+    patience=0.6,
+    least=16_000,
+    share=0.1,
 )
 
 _THRIFTY = Profile(
