@@ -80,7 +80,7 @@ PROGRAMS: Final[tuple[Setting, ...]] = (
         "threshold",
         None,
         "Results longer than this go to a file; unset: what the tool declares, else 50,000; for commands and "
-        "searches at most what `context.profile` allows (6,000, for `faithful` 16,000).",
+        "searches at most what `context.profile` allows (6,000, 8,000 or 16,000).",
         low=0,
         high=10_000_000,
         project="ask",
