@@ -34,7 +34,7 @@ class Profile:
 
     lean: LeanPolicy = field(default_factory=LeanPolicy)
     clearing: Policy = field(default_factory=Policy)
-    longest_result: int = 6_000
+    longest_result: int = 8_000
     longest_print: int = 12_000
 
     def without_share(self) -> Profile:
@@ -70,6 +70,8 @@ _PATIENT = LeanPolicy(
 _THRIFTY = Profile(
     replace(_PATIENT, tail=2_000, rounds=1, room=8_000, likely=0.2),
     Policy(keep=8, margin=2.0, share=_SHARE),
+    longest_result=6_000,
+    longest_print=9_000,
 )
 _BALANCED = Profile(
     replace(_PATIENT, tail=3_000),
