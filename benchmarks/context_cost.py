@@ -18,6 +18,7 @@ from pathlib import Path
 
 from cost_plot import plot_costs, plot_frontier
 from counterfactual import (
+    INPUT_PARTS,
     MarksFor,
     Outcome,
     always,
@@ -81,6 +82,7 @@ class Tally:
 
     costs: dict[str, float] = field(default_factory=dict)
     parts: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    input_parts: Counter[str] = field(default_factory=Counter)
     overflows: int = 0
     rewrites: int = 0
     unexpected: int = 0
@@ -96,6 +98,7 @@ class Tally:
         self.costs[name] = outcome.cost
         for part, cost in outcome.costs.items():
             self.parts[part] += cost
+        self.input_parts.update(outcome.input_parts)
         self.overflows += outcome.overflows
         self.rewrites += outcome.rewrites
         self.unexpected += outcome.unexpected
@@ -114,6 +117,7 @@ def main() -> None:
         show_costs(sessions, tallies)
         show_retention(tallies)
         show_parts(tallies)
+        show_split(tallies)
         client, ours = tallies[CLIENT], tallies[f"ours, {DEFAULT}"]
         plot_costs(RESULTS / "context_cost.svg", client.costs, ours.costs)
         points = {
@@ -311,6 +315,16 @@ def show_retention(tallies: Mapping[str, Tally]) -> None:
 
 
 PARTS = ("input", "output", "re-reads", "compaction", "notes", "learning")
+
+
+def show_split(tallies: Mapping[str, Tally]) -> None:
+    """The input of the requests, re-reads included, by what the tokens were."""
+    rows = [
+        [name, *(f"{tally.input_parts[part]:.1f}" for part in INPUT_PARTS)]
+        for name, tally in tallies.items()
+    ]
+    publish("context_cost_split", ["strategy", *(f"{part} $" for part in INPUT_PARTS)], rows)
+    print()
 
 
 def show_parts(tallies: Mapping[str, Tally]) -> None:

@@ -81,13 +81,30 @@ class Strategy(Protocol):
         ...
 
 
+# What the input of a request is: the head read or written, the rest read, and of what was written
+# what is new, what a compaction made, and what was sent before; then the surcharge for an hour.
+INPUT_PARTS = (
+    "head read",
+    "head written",
+    "rest read",
+    "new content",
+    "records and files",
+    "written again",
+    "hour premium",
+)
+
+
 @dataclass(slots=True)
 class Outcome:
-    """The whole session under one strategy. `costs` are dollars by what they were spent on."""
+    """The whole session under one strategy. `costs` are dollars by what they were spent on.
+
+    `input_parts` are the dollars of its own requests' input by what the tokens were.
+    """
 
     usages: list[Usage] = field(default_factory=list)
     side: list[Usage] = field(default_factory=list)
     costs: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    input_parts: Counter[str] = field(default_factory=Counter)
     attainable: int = 0
     overflows: int = 0
     largest: int = 0
@@ -193,6 +210,7 @@ class _Provider:
         self._mixed = mixed
         self._model: str | None = None
         self._spoken = trajectory.spoken
+        self._seen: set[str] = set()
 
     def ask(
         self, prompt: Prompt, call: Used, output: int | None = None, purpose: str = "input"
@@ -212,6 +230,7 @@ class _Provider:
         self._outcome.overflows += chain.tokens > self._trajectory.window.tokens
         self._outcome.largest = max(self._outcome.largest, chain.tokens)
         self._bill(usage, self._outcome.usages, purpose)
+        self._part(prompt.messages, usage)
         return usage, self._tracker.ttl
 
     def ask_all_aside(self, calls: Sequence[SideCall], now: Used) -> None:
@@ -253,6 +272,25 @@ class _Provider:
             self._cache.run(other, marks)
             self._ideal.read(other.chain, marks, call.at)
         self._model = call.model
+
+    def _part(self, messages: Sequence[Message], usage: Usage) -> None:
+        """Book the input by what it was; what was written again was changed or had lapsed."""
+        rates = self._prices.tier(usage.prompt)
+        head = self._trajectory.head
+        read = min(usage.cache_read, head)
+        added = [message for message in messages if message.id not in self._seen]
+        made = sum(sum(self._trajectory.sizes(m)) for m in added if m.origin == "reverie")
+        new = sum(sum(self._trajectory.sizes(m)) for m in added if m.origin != "reverie")
+        self._seen.update(message.id for message in added)
+        written = usage.cache_write + usage.input
+        again = max(0, written - (head - read) - new - made)
+        tokens = (read, head - read, usage.cache_read - read, new, made, again)
+        write = rates.cache_write_5m
+        prices = (rates.cache_read, write, rates.cache_read, write, write, write)
+        dollars = [count * price for count, price in zip(tokens, prices, strict=True)]
+        dollars.append(usage.cache_write_1h * (rates.cache_write_1h - rates.cache_write_5m))
+        for part, price in zip(INPUT_PARTS, dollars, strict=True):
+            self._outcome.input_parts[part] += price / PER_MILLION
 
     def _bill(self, usage: Usage, book: list[Usage], purpose: str) -> None:
         book.append(usage)

@@ -14,6 +14,7 @@ from reverie.context.compaction.plan import Compaction, Due, Failed, NoPlan, Sit
 from reverie.context.compaction.record import record_of
 from reverie.context.profiles import NAMES, PROFILES
 from reverie.core.messages import Message
+from reverie.core.tokens import message_tokens
 from reverie.core.usage import Prices
 from reverie.core.window import Window
 from reverie.settings.schema import SETTINGS
@@ -59,12 +60,17 @@ def compacted(messages: list[Message], moment: Moment = NOW) -> Compaction:
         (60_000, replace(NOW, done=20), LeanPolicy(), True),
         (60_000, replace(NOW, done=1), LeanPolicy(), False),
         (100_000, NOW, LeanPolicy(margin=10.0), False),
+        (60_000, replace(NOW, sizes=[20_000, 60_000]), LeanPolicy(patience=1.0), False),
+        (60_000, replace(NOW, sizes=[58_000, 60_000] * 3), LeanPolicy(patience=1.0), True),
+        (60_000, NOW, LeanPolicy(patience=1.0), False),
+        (60_000, replace(NOW, lapsed=True), LeanPolicy(patience=1.0), True),
     ],
     ids=[
         *("large", "small", "lapsed", "lapsed and tiny", "no prices"),
         *("beyond the budget", "within the budget", "lapsed, no budget"),
         *("young and cheap so far", "paid enough so far", "off"),
         *("in the middle", "just begun", "too little for the margin"),
+        *("grown at once", "carried long enough", "nothing was sent yet", "lapsed, not patient"),
     ],
 )
 def test_due_by_price(size: int, moment: Moment, policy: LeanPolicy, *, pays: bool) -> None:
@@ -191,6 +197,17 @@ class TestExcerpts:
         done = lean.compact(situation(messages), NOW, policy, lambda path: f"text of {path}")
         assert isinstance(done, Compaction)
         assert not any("text of" in block.text for m in done.start for block in m.blocks)
+
+    def test_a_less_likely_file_gets_less_room(self) -> None:
+        text = "\n".join(f"line {i} of a long file" for i in range(1_000))
+        policy = replace(POLICY, room=50_000, file=2_000)
+        messages = long_story()
+        done = lean.compact(situation(messages), NOW, policy, lambda path: text)
+        free = replace(policy, file=100_000)
+        more = lean.compact(situation(messages), replace(NOW, lapsed=True), free, lambda path: text)
+        assert isinstance(done, Compaction)
+        assert isinstance(more, Compaction)
+        assert sum(map(message_tokens, done.start)) < sum(map(message_tokens, more.start)) // 2
 
     def test_files_of_an_earlier_compaction_are_still_in_work(self) -> None:
         done = compacted(long_story())

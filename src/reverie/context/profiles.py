@@ -26,11 +26,16 @@ NAMES: tuple[Name, ...] = get_args(Name)
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The policies of the layers; `longest_result` are characters, beyond which one is stored."""
+    """The policies of the layers.
+
+    A result of more than `longest_result` characters is stored; one of a command that prints files,
+    of more than `longest_print`.
+    """
 
     lean: LeanPolicy = field(default_factory=LeanPolicy)
     clearing: Policy = field(default_factory=Policy)
     longest_result: int = 8_000
+    longest_print: int = 12_000
 
     def without_share(self) -> Profile:
         """The same profile, but a layer may cost at once more than a share of what was paid."""
@@ -47,28 +52,36 @@ class Profile:
             return declared
         return min(declared, self.longest_result)
 
-    @property
-    def longest_print(self) -> int:
-        """The longest output of a command that prints files that is sent whole."""
-        return self.longest_result * 3 // 2
-
 
 # What a layer may cost at once, of all that a session has paid: a session may end right after it.
 _SHARE = 0.05
+# A compaction that waits until its price was paid for old tokens may cost more at once.
+_PATIENT = LeanPolicy(
+    rounds=2,
+    files=20,
+    file=10_000,
+    likely=0.17,
+    rereads=8_000,
+    patience=0.6,
+    least=16_000,
+    share=0.1,
+)
 
 _THRIFTY = Profile(
-    LeanPolicy(tail=2_000, rounds=1, room=8_000, share=_SHARE),
+    replace(_PATIENT, tail=2_000, rounds=1, room=8_000, likely=0.2),
     Policy(keep=8, margin=2.0, share=_SHARE),
     longest_result=6_000,
+    longest_print=9_000,
 )
 _BALANCED = Profile(
-    LeanPolicy(tail=3_000, rounds=2, share=_SHARE),
+    replace(_PATIENT, tail=3_000),
     Policy(keep=8, margin=2.0, share=_SHARE),
 )
 _FAITHFUL = Profile(
     LeanPolicy(tail=12_000, rounds=8, room=30_000, likely=0.1, calls=14, share=_SHARE),
     Policy(keep=16, margin=4.0, share=_SHARE),
     longest_result=16_000,
+    longest_print=24_000,
 )
 
 PROFILES: dict[str, Profile] = {

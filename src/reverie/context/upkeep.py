@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 
 from reverie.agent.fork import Forks, Task
@@ -161,7 +163,15 @@ class Upkeep:
         conditions = self._conditions()
         lapsed = conditions.idle(self._ledger.replied_at) > conditions.life
         calls = self.conversation.state.calls
-        return Moment(conditions.rates, lapsed, calls, conditions.spent)
+        return Moment(conditions.rates, lapsed, calls, conditions.spent, self._sizes())
+
+    def _sizes(self) -> tuple[int, ...]:
+        """The prompts since the last compaction, oldest first."""
+        state = self.conversation.state
+        since = state.compactions[-1].at if state.compactions else -math.inf
+        mine = (used for used in reversed(state.usages) if used.purpose == "main")
+        recent = takewhile(lambda used: used.at >= since, mine)
+        return tuple(used.usage.prompt for used in recent)[::-1]
 
     def _spent(self) -> float | None:
         """What the conversation has cost so far, in dollars; None while prices are not known."""

@@ -27,6 +27,17 @@ _RARE = 4
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 _IS_CODE = re.compile(r"_[a-zA-Z]|[a-z][A-Z]|[A-Za-z]\d|[A-Z]{2,}[a-z]")
 
+# How likely a file is edited again right after it was touched, and after how many calls half as
+# likely, by whether it was changed and whether it was named lately.
+_ODDS = {
+    (False, False): (0.2, 4),
+    (False, True): (0.42, 6),
+    (True, False): (0.6, 6),
+    (True, True): (0.55, 15),
+}
+# A file that was asked for and is not changed yet is so likely for so many calls.
+_WAITING, _ASKED_FOR = 0.25, 32
+
 
 @dataclass(frozen=True, slots=True)
 class WorkedOn:
@@ -49,13 +60,14 @@ class WorkedOn:
     def likelihood(self, *, named: bool, asked_for: bool = False) -> float:
         """How likely it is edited within the next fifteen calls, roughly as it was in real sessions.
 
-        Every second file that was just changed is changed again, and every fourth that was just
-        read; after ten calls it is one in five and one in fifteen. Being named makes it likelier. A
-        file that the person's request names stays likely until it is changed.
+        Three in five files that were just changed are changed again, and one in five that was just
+        read; two in five where it was named as well, which lasts longer. A file that the person's
+        request names stays likely for a while until it is changed.
         """
-        first, half_after = (0.5, 8) if self.changed else (0.3, 3)
-        found = first / (1 + self.calls_ago / half_after) * (1.5 if named else 1.0)
-        return max(found, 0.3) if asked_for and not self.edited else found
+        first, half_after = _ODDS[self.changed, named]
+        found = first / (1 + self.calls_ago / half_after)
+        waits = asked_for and not self.edited and self.calls_ago < _ASKED_FOR
+        return max(found, _WAITING) if waits else found
 
 
 def worked_on(messages: Iterable[Message]) -> list[WorkedOn]:

@@ -40,6 +40,8 @@ _NAMED_IN = 6
 # A session goes on for at most so many times the requests it has made, and at least for so many.
 _AHEAD = 2
 _FEWEST_CALLS = 4
+# A shorter excerpt of a file tells too little.
+_SHORTEST_EXCERPT = 300
 # Texts whose names tell where in a file the next change may be.
 _WORDS = 30
 
@@ -49,12 +51,15 @@ class LeanPolicy:
     """Sizes in tokens, and how a compaction is weighed.
 
     At least `tail` tokens and `rounds` rounds stay verbatim; `record` is the most the record may
-    take. Up to `files` files whose next edit is at least `likely` share `room`. It is worth it when
-    `calls` requests save `margin` times what it costs, `rereads` tokens that are read again
-    included. After a lapse of the cache it costs nothing but those. A conversation under `least`
-    tokens is left alone. `budget` is what a compaction may cost at once, in dollars, and `share` what
-    it may cost of all that the session has paid so far: a session that ends right after it has lost
-    no more than that.
+    take. Up to `files` files whose next edit is at least `likely` share `room`; a file that is sure to
+    be edited gets at most `file`, and the others as much less as they are less likely.
+
+    It is worth it when `calls` requests save `margin` times what it costs, `rereads` tokens that are
+    read again included, and when the requests since the last one have paid `patience` times that for
+    what it frees. After a lapse of the cache it costs nothing but the re-reads, and waits for
+    nothing. A conversation under `least` tokens is left alone. `budget` is what a compaction may cost
+    at once, in dollars, and `share` what it may cost of all that the session has paid so far: a
+    session that ends right after it has lost no more than that.
     """
 
     on: bool = True
@@ -63,10 +68,12 @@ class LeanPolicy:
     record: int = 20_000
     files: int = 12
     room: int = 16_000
+    file: int = 100_000
     likely: float = 0.2
     calls: int = 20
     margin: float = 1.0
     rereads: int = 15_000
+    patience: float = 0.0
     least: int = 15_000
     budget: float = math.inf
     share: float = math.inf
@@ -80,13 +87,19 @@ class LeanPolicy:
 class Moment:
     """What is known before a request: its prices, and whether the cache lapsed.
 
-    `done` requests were made so far, for `spent` dollars; None where they are not counted.
+    `done` requests were made so far, for `spent` dollars; None where they are not counted. `sizes` are
+    the prompts since the last compaction in tokens, oldest first.
     """
 
     rates: Prices | None
     lapsed: bool = False
     done: int | None = None
     spent: float | None = None
+    sizes: Sequence[int] = ()
+
+    def carried(self, freed: int) -> int:
+        """How many tokens of what would be freed now the requests since the last compaction read."""
+        return sum(max(0, freed - (self.sizes[-1] - size)) for size in self.sizes)
 
 
 def worth_it(before: int, after: int, moment: Moment, policy: LeanPolicy) -> Due | NotDue:
@@ -107,6 +120,8 @@ def worth_it(before: int, after: int, moment: Moment, policy: LeanPolicy) -> Due
         saved, cost = freed * calls * read, at_once + again
     if saved <= policy.margin * cost:
         return NotDue(f"keeping {freed:,} old tokens costs less than compacting")
+    if not moment.lapsed and moment.carried(freed) * read < policy.patience * cost:
+        return NotDue(f"keeping {freed:,} old tokens has not cost enough yet")
     when = "the cache has lapsed, and " if moment.lapsed else ""
     return Due(f"{when}{freed:,} old tokens cost more than a short conversation written anew")
 
@@ -221,7 +236,9 @@ def _files(planned: Plan, policy: LeanPolicy, read_file: ReadFile) -> Iterator[A
     names = spoken_names(words)
     room, weight = policy.room, sum(likely[file] for file in texts)
     for file, text in texts.items():
-        shown = attached(file.path, text, file.places, int(room * likely[file] / weight), names)
+        most = max(int(policy.file * likely[file]), _SHORTEST_EXCERPT)
+        share = min(int(room * likely[file] / weight), most)
+        shown = attached(file.path, text, file.places, share, names)
         room -= text_tokens(shown.text)
         weight -= likely[file]
         yield shown

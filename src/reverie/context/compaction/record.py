@@ -23,7 +23,7 @@ from reverie.core.tokens import text_tokens
 
 STEP, ERROR = "- ", "! "
 
-LONGEST_TEXT = 700
+LONGEST_TEXT = 400
 LONGEST_REPORT = 300
 LONGEST_COMMAND = 140
 MOST_ERRORS = 3
