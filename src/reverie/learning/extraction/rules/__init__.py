@@ -143,7 +143,9 @@ def _stated(message: Message) -> Iterator[Candidate]:
 def _read(message: Message, said: Sequence[str], place: int) -> Candidate | None:
     sentence = to_the_point(said[place])
     if (about := _FORGET.match(sentence)) is not None:
-        return _candidate(message, about["said"], infer_type(about["said"]), said[place], delete=True)
+        return _candidate(
+            message, about["said"], infer_type(about["said"]), said[place], delete=True
+        )
     before = said[place - 1] if place else ""
     if _REMEMBER_THAT.match(sentence):
         return _lasting(message, before, infer_type(before)) if _states(before) else None
@@ -170,7 +172,9 @@ def _cued(message: Message, said: Sequence[str], place: int) -> Candidate | None
     if doubts.about_sentence(blotted, cue.manner, earlier):
         return None
     body = _body(sentence, found, cue)
-    return _lasting(message, _with_reason(body, said, place), cue.type or infer_type(body), said[place])
+    return _lasting(
+        message, _with_reason(body, said, place), cue.type or infer_type(body), said[place]
+    )
 
 
 def _plain(message: Message, sentence: str, earlier: tuple[str, ...]) -> Candidate | None:
