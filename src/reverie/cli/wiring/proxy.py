@@ -98,7 +98,7 @@ def savings(frame: Invocation) -> None:
 def status(frame: Invocation) -> None:
     """Show whether a proxy runs here, what it did, and what went wrong."""
     app = frame.app()
-    from reverie.cli.wiring.proxy_checks import ask_status
+    from reverie.cli.wiring.client_checks import ask_status
     from reverie.proxy.running import announced
 
     state = announced(app.settings.home)

@@ -1,4 +1,4 @@
-"""`reverie cache`: how well the prompt cache works, what broke it, and what another way would cost."""
+"""`reverie sessions`, `spend` and `cache`: the sessions of a project, what they cost, and how well the cache works."""
 
 from __future__ import annotations
 
@@ -7,16 +7,93 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import counted, dollars, printable, share, tokens
+from reverie.cli.formatting import counted, dollars, printable, share, sparkline, tokens, when
 from reverie.cli.invocation import Invocation, reverie_command
 from reverie.conversation.cache_report import WhatIf, report_on, what_if
+from reverie.conversation.timeline import session_row
 from reverie.errors import TranscriptError
+from reverie.workspace.spending import KINDS, spending
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from reverie.conversation.cache_report import CacheRow
     from reverie.workspace import Workspace
+
+
+@reverie_command(name="sessions")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
+)
+def sessions(frame: Invocation, limit: int) -> None:
+    """List the sessions of this project, newest first."""
+    app = frame.app()
+    rows = [session_row(path, app.ledger) for path in app.journals()[:limit]]
+    frame.answer(rows, lambda console: _print_sessions(console, rows))
+
+
+def _print_sessions(console: Console, rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    if not rows:
+        console.print("No sessions yet in this project.")
+        return
+    table = Table(
+        "session", "last", "messages", "tokens", "cost", "starts", box=None, pad_edge=False
+    )
+    for row in rows:
+        table.add_row(
+            row["session"],
+            when(row["last"]),
+            str(row["messages"]),
+            tokens(row["tokens"]),
+            dollars(row["cost"]),
+            printable(row["starts"][:50].replace("\n", " ")),
+        )
+    console.print(table)
+
+
+@reverie_command(name="spend")
+@click.option(
+    "--by",
+    type=click.Choice(KINDS),
+    default="purpose",
+    show_default=True,
+    help="One row for each.",
+)
+@click.option(
+    "--days", type=click.IntRange(min=1), default=30, show_default=True, help="How far back."
+)
+def spend(frame: Invocation, by: str, days: int) -> None:
+    """Show what was spent, on what, and the caps."""
+    app = frame.app()
+    data = spending(app, by, days)
+    frame.answer(data, lambda console: _print_spending(console, data))
+
+
+def _print_spending(console: Console, data: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    if not data["rows"]:
+        console.print(f"Nothing spent in this project in the last {counted(data['days'], 'day')}.")
+    else:
+        columns = (data["by"], "calls", "input", "read", "written", "output", "hit rate", "cost")
+        table = Table(*columns, box=None, pad_edge=False)
+        for row in data["rows"]:
+            cost = dollars(row["cost"]) + (
+                f" + {row['unpriced']} unpriced" if row["unpriced"] else ""
+            )
+            counts = (row["input"], row["cache_read"], row["cache_write"], row["output"])
+            shown = (tokens(count) for count in counts)
+            table.add_row(row["name"], str(row["calls"]), *shown, share(row["hit_rate"]), cost)
+        console.print(table)
+        total = sum(data["per_day"])
+        console.print(
+            f"{sparkline(data['per_day'])}  {dollars(total)} in {counted(len(data['per_day']), 'day')}"
+        )
+    for cap in data["caps"]:
+        left = max(0.0, cap["limit"] - cap["spent"])
+        console.print(f"cap {cap['cap']}: {dollars(left)} of {dollars(cap['limit'])} left today")
 
 
 @reverie_command(name="cache")
@@ -30,7 +107,7 @@ if TYPE_CHECKING:
     help="Replay a transcript (Reverie's or Claude Code's, also .gz) and price each way to cache it.",
 )
 @click.option("--model", help="Price it as this model.")
-def command(
+def cache(
     frame: Invocation, session: str | None, transcripts: tuple[Path, ...], model: str | None
 ) -> None:
     """Show the cache hit rate, breaks and their cost; what-if.

@@ -1,4 +1,4 @@
-"""`reverie watch`: what memory does in a running session, line by line."""
+"""`reverie watch` and `reverie ui`: look at memory while it works, in the terminal and in the browser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from reverie.core.foreign_text import printable_json
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from reverie.workspace import Workspace
+
 
 _PAUSE = 0.5
 Row = dict[str, Any]
@@ -25,7 +28,7 @@ Row = dict[str, Any]
 @reverie_command(name="watch")
 @click.argument("session", required=False, metavar="[SESSION]")
 @click.option("--once", is_flag=True, help="Print what happened so far, and stop.")
-def command(frame: Invocation, session: str | None, once: bool) -> None:
+def watch(frame: Invocation, session: str | None, once: bool) -> None:
     """Follow what memory does in a running session, live.
 
     Each line is something recalled, used, learnt or put aside.
@@ -160,3 +163,49 @@ def _line(row: Row) -> str:
 def _names(files: object) -> str:
     known: Sequence[object] = files if isinstance(files, list) else ()
     return ", ".join(str(file) for file in known)
+
+
+@reverie_command(name="ui")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Where to listen (7349, or any free port if that is taken); 0 takes any free port.",
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def ui(frame: Invocation, port: int | None, no_browser: bool) -> None:
+    """Look at memory and decide, in your browser.
+
+    The page is served to this machine alone. The address that is printed works once, in one browser.
+
+    \b
+    reverie ui
+    reverie ui --port 0 --no-browser
+    """
+    app = frame.app()
+    try:
+        from reverie.web import server
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"`reverie ui` needs the package {error.name}; install it with: pip install 'reverie[web]'"
+        ) from error
+    from reverie.cli.wiring.doctor import examine
+    from reverie.web.open_project import OpenProject
+    from reverie.web.security import Access
+
+    # Fails here, before a browser is opened, if memory is off or cannot be read.
+    app.memory()
+    listener = server.listen(port)
+    access = Access(listener.getsockname()[1])
+    url = access.url
+
+    def human(console: Console) -> None:
+        console.print(f"The page of {app.project.root}", soft_wrap=True)
+        console.print(f"  at {url}", soft_wrap=True)
+        console.print("  until Ctrl-C", soft_wrap=True)
+
+    def ready() -> None:
+        frame.show({"url": url, "project": str(app.project.root)}, human)
+        if not (no_browser or frame.as_json):
+            click.launch(url)
+
+    server.serve(OpenProject(app, examine), listener, access, ready)

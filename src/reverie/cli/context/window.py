@@ -1,19 +1,23 @@
-"""`reverie context`: show what fills the context window."""
+"""`reverie context` and `reverie compact`: what fills the window of a session, and making it smaller."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import share, tokens
+from reverie.cli.formatting import printable, share, tokens
 from reverie.cli.invocation import Invocation, reverie_command
+from reverie.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
     from reverie.conversation.state import SessionState
     from reverie.core.window import Window
+    from reverie.workspace import Workspace
+
 
 # The widest bar that is easy to read.
 BAR = 80
@@ -33,11 +37,10 @@ _COLOURS = {
 @click.argument("session", required=False)
 @click.option("--model", help="Measure against this model's window.")
 @click.option("--ask", is_flag=True, help="Ask the model's provider how large its window is.")
-def command(frame: Invocation, session: str | None, model: str | None, ask: bool) -> None:
+def context(frame: Invocation, session: str | None, model: str | None, ask: bool) -> None:
     """Show what fills the window of a session (default: the newest one)."""
     from reverie.conversation import transcripts
     from reverie.conversation.state import SessionState
-    from reverie.errors import InputError
 
     app = frame.app()
     found = app.journals()
@@ -48,8 +51,6 @@ def command(frame: Invocation, session: str | None, model: str | None, ask: bool
     last = state.usages[-1].model if state.usages else ""
     name = model or (state.head.model if state.head else last)
     if ask:
-        import asyncio
-
         asyncio.run(app.ask_window(name))
     window = app.window(name)
     data = {"session": state.session or path.stem, **measured(state, window)}
@@ -90,3 +91,52 @@ def drawn(data: dict[str, Any], width: int = BAR) -> RenderableType:
         f"{tokens(data['compacts_at'])}; now: {data['state']}; {note}"
     )
     return Group(bar, table, Text(summary, "dim"))
+
+
+@reverie_command(name="compact")
+@click.argument("session")
+@click.argument("instructions", nargs=-1)
+@click.option("--model", metavar="M", help="Summarise with this model; offline: by rules alone.")
+def compact(
+    frame: Invocation, session: str, instructions: tuple[str, ...], model: str | None
+) -> None:
+    """Compact a session: the older part becomes a summary, the next resume is small.
+
+    SESSION is an id from `reverie sessions`, or the start of one. INSTRUCTIONS say what the summary
+    must keep. The transcript keeps everything: `reverie show SESSION --before-compaction`.
+
+    \b
+    reverie compact 20261115-0930
+    reverie compact 20261101 keep the list of failing tests
+    """
+    app = frame.app()
+    data = asyncio.run(_compact(app, session, " ".join(instructions), model))
+    frame.show(data, lambda console: _print(console, data))
+
+
+async def _compact(
+    app: Workspace, session: str, instructions: str, model: str | None
+) -> dict[str, Any]:
+    from reverie.context.compaction.plan import Failed
+    from reverie.session.build import open_session
+    from reverie.session.options import SessionOptions
+
+    path = app.transcript(session)
+    options = SessionOptions(model=model, resume=path, dreams=False)
+    async with open_session(app, options) as opened:
+        before = opened.conversation.state.tokens
+        done = await opened.upkeep.compact_now("manual", instructions=instructions)
+        if isinstance(done, Failed):
+            raise InputError(f"{path.stem} was not compacted: {done.reason}")
+        state = opened.conversation.state
+        how = state.compactions[-1].how if state.compactions else ""
+        return {"session": path.stem, "before": before, "after": state.tokens, "how": how}
+
+
+def _print(console: Console, data: dict[str, Any]) -> None:
+    size = f"{tokens(data['before'])} → {tokens(data['after'])} tokens"
+    how = f", {data['how']}" if data["how"] else ""
+    console.print(printable(f"Compacted {data['session']}: {size}{how}"), soft_wrap=True)
+    console.print(
+        f"  all of it: reverie show {data['session']} --before-compaction", soft_wrap=True
+    )
