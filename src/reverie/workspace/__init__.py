@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reverie.memory.service.opening import Service
     from reverie.memory.store import FileStore
     from reverie.models.metered import MeteredModel
-    from reverie.models.retries import Sleep
+    from reverie.models.wrappers import Sleep
     from reverie.ports import Clock, Model
 
 
@@ -348,7 +348,7 @@ class Workspace:
         from reverie.models.metered import MeteredModel
 
         if self.settings.flag("telemetry.enabled"):
-            from reverie.models.traced import TracedModel
+            from reverie.models.wrappers import TracedModel
 
             bare = TracedModel(bare, self.clock, purpose)
         caps = self.caps(purpose)

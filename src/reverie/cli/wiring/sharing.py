@@ -15,8 +15,7 @@ from reverie.errors import InputError
 from reverie.files.folders import slug
 from reverie.files.json_files import read_json, write_json
 from reverie.memory.inbox import FOLDER
-from reverie.memory.sync.inbox import InboxMerge
-from reverie.memory.sync.machines import Part, PartReport, SyncAddress, sync
+from reverie.memory.sync.machines import InboxMerge, Part, PartReport, SyncAddress, sync
 from reverie.memory.sync.merging import HistoryMerge
 from reverie.memory.team.sync import SyncReport, TeamAddress, TeamSync, read_address, write_address
 from reverie.settings.sources import environment

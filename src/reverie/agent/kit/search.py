@@ -1,4 +1,4 @@
-"""Grep: searches text files for a regular expression, with ripgrep or our own equivalent."""
+"""Glob finds files by name, newest first; Grep searches their text, with ripgrep or our own equivalent."""
 
 from __future__ import annotations
 
@@ -7,26 +7,117 @@ import base64
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from reverie.agent.kit.files import located, missing, printable, shown
+from reverie.agent.kit.search_worker import Search
+from reverie.agent.patterns import VERSION_CONTROL, PathPattern, files_below, is_magic
 from reverie.agent.processes import found_program, inlet, program
-from reverie.agent.searching.patterns import VERSION_CONTROL
-from reverie.agent.searching.worker import Search
 from reverie.agent.tools import Arguments, Tool, Workplace, always
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 
 SECONDS = 20
-DEFAULT_LIMIT = 200
+GLOB_LIMIT = 100
+
+_GLOB = ToolSpec.of(
+    "Glob",
+    "Find files by name, newest first. ** stands for any number of folders: **/*.py finds all "
+    "Python files, src/*.py only those directly in src. What .gitignore names is left out, unless "
+    "the pattern begins with its folder.",
+    {
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string", "minLength": 1, "description": "Like src/**/*.{ts,tsx}"},
+            "path": {
+                "type": "string",
+                "description": "The folder to look in; by default the working directory.",
+            },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 2_000,
+                "description": f"The most files to give; default {GLOB_LIMIT}.",
+            },
+        },
+        "required": ["pattern"],
+        "additionalProperties": False,
+    },
+)
+
+
+def glob_tool() -> Tool:
+    return Tool(
+        _GLOB, run=_run_glob, access=always("read"), headline=_glob_headline, clearable=True
+    )
+
+
+def _glob_headline(arguments: Arguments) -> str:
+    where = arguments.get("path")
+    return f"Glob {arguments['pattern']}" + (f" in {where}" if where else "")
+
+
+async def _run_glob(arguments: Arguments, workplace: Workplace) -> str:
+    folder, pattern = _split(arguments["pattern"], arguments.get("path", "."), workplace)
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {shown(folder, workplace)}.")
+    stop = threading.Event()
+    try:
+        async with asyncio.timeout(SECONDS):
+            files = await asyncio.to_thread(_newest_first, folder, pattern, stop)
+    except TimeoutError as error:
+        raise InputError(
+            f"Looking through {shown(folder, workplace)} took more than {SECONDS} s; "
+            "give a folder further down"
+        ) from error
+    finally:
+        stop.set()
+    if not files:
+        return f"No file matches {arguments['pattern']}."
+    limit = arguments.get("limit", GLOB_LIMIT)
+    lines = [shown(path, workplace) for path in files[:limit]]
+    if len(files) > limit:
+        lines.append(f"[the newest {limit:,} of {len(files):,} files]")
+    return "\n".join(lines)
+
+
+def _split(pattern: str, path: str, workplace: Workplace) -> tuple[Path, str]:
+    """The folder to search, from the plain names at the front, and the rest of the pattern."""
+    parts = pattern.split("/")
+    plain = next((n for n, part in enumerate(parts) if is_magic(part)), len(parts) - 1)
+    front = "/".join(parts[:plain]) or ("/" if pattern.startswith("/") else ".")
+    base = located(path, workplace)
+    whole = front if front.startswith(("/", "~")) else f"{base}/{front}"
+    return located(whole, workplace), "/".join(parts[plain:])
+
+
+def _newest_first(folder: Path, pattern: str, stop: threading.Event) -> list[Path]:
+    found = sorted((-modified, path) for modified, path in _matching(folder, pattern, stop))
+    return [path for _, path in found]
+
+
+def _matching(folder: Path, pattern: str, stop: threading.Event) -> Iterator[tuple[int, Path]]:
+    wanted = PathPattern.parse(pattern)
+    for found in files_below(folder, enter=wanted.leads_below):
+        if stop.is_set():
+            return
+        if not found.ignored and wanted.matches(found.parts):
+            # The file may have been deleted meanwhile.
+            with suppress(OSError):
+                yield found.path.lstat().st_mtime_ns, found.path
+
+
+GREP_LIMIT = 200
 _LONGEST_LINE = 500
 _MOST_SAID = 4_000
 
-_SPEC = ToolSpec.of(
+_GREP = ToolSpec.of(
     "Grep",
     "Search file contents with a regular expression (ripgrep's syntax). Gives the files that "
     "match, or with output set to content the matching lines with their numbers, or to count how "
@@ -56,7 +147,7 @@ _SPEC = ToolSpec.of(
                 "type": "integer",
                 "minimum": 1,
                 "maximum": 2_000,
-                "description": f"The most files or lines to give; default {DEFAULT_LIMIT}.",
+                "description": f"The most files or lines to give; default {GREP_LIMIT}.",
             },
         },
         "required": ["pattern"],
@@ -66,10 +157,12 @@ _SPEC = ToolSpec.of(
 
 
 def grep_tool() -> Tool:
-    return Tool(_SPEC, run=_run, access=always("read"), headline=_headline, clearable=True)
+    return Tool(
+        _GREP, run=_run_grep, access=always("read"), headline=_grep_headline, clearable=True
+    )
 
 
-def _headline(arguments: Arguments) -> str:
+def _grep_headline(arguments: Arguments) -> str:
     where = arguments.get("glob") or arguments.get("path")
     return f"Grep {arguments['pattern']!r}" + (f" in {where}" if where else "")
 
@@ -117,9 +210,9 @@ class _Complaint:
         return self.data[:_MOST_SAID].decode("utf-8", "replace").strip()
 
 
-async def _run(arguments: Arguments, workplace: Workplace) -> str:
+async def _run_grep(arguments: Arguments, workplace: Workplace) -> str:
     search = _search(arguments, workplace)
-    hits = _Hits(search, arguments.get("limit", DEFAULT_LIMIT))
+    hits = _Hits(search, arguments.get("limit", GREP_LIMIT))
     complaint = _Complaint()
     in_time = await _searched(search, hits, complaint, workplace)
     if complaint.text and not hits.found:
@@ -177,7 +270,7 @@ def _command(search: Search, workplace: Workplace) -> tuple[list[str], dict[str,
         return [ripgrep, *_ripgrep_options(search)], dict(workplace.environment)
     # -P and absolute entries only: never import modules from the searched folder.
     modules = os.pathsep.join(entry for entry in sys.path if Path(entry).is_absolute())
-    worker = [sys.executable, "-P", "-m", "reverie.agent.searching.worker", search.to_json()]
+    worker = [sys.executable, "-P", "-m", "reverie.agent.kit.search_worker", search.to_json()]
     return worker, {"PYTHONPATH": modules}
 
 

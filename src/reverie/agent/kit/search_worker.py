@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from reverie.agent.searching.patterns import FoundFile, PathPattern, files_below
+from reverie.agent.patterns import FoundFile, PathPattern, files_below
 
 Output: TypeAlias = Literal["files", "content", "count"]
 
