@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from reverie.memory.format.revisions import Revision
     from reverie.memory.opening import OpenMemory
-    from reverie.workspace.listing import Which
+    from reverie.workspace.handles import Which
 
 
 _NONE: dict[str | None, str] = {
@@ -56,8 +56,7 @@ def list_command(
     reverie list --archived
     reverie list --problems
     """
-    from reverie.workspace.handles import ids_of, parts
-    from reverie.workspace.listing import rows_of, wanted
+    from reverie.workspace.handles import ids_of, parts, rows_of, wanted
 
     app = frame.app()
     memories = parts(app) if scope is None else (opened(app, scope),)
