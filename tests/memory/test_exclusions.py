@@ -91,6 +91,10 @@ EXCLUDED = [
     ("debugging", "To fix the import error, run pip install again."),
     ("debugging", "If you see a ModuleNotFound error, delete the cache folder."),
     ("task state", "- [x] write parser\n- [ ] write tests\n- [ ] update docs\n"),
+    (
+        "task state",
+        "The parser\n- [x] write parser\n- [ ] write tests\n- [ ] update docs\nby Ada\n",
+    ),
     ("task state", "Next steps: write the tests, then update the docs."),
     ("task state", "Current task: porting the importer."),
     ("task state", "TODO: finish the parser"),

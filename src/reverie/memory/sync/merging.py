@@ -197,7 +197,7 @@ class HistoryMerge:
         """Why a file of the other copy cannot be one here; a link or folder of ours fails early."""
         try:
             self._directory.read(file, 1)
-        except Exception as error:  # noqa: BLE001 - any reason is told, the file stays in the remote
+        except (OSError, ValueError, ReverieError) as error:
             return str(error)
         return "it is not text: it holds a NUL byte" if b"\0" in data else None
 
