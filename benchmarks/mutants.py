@@ -44,7 +44,10 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/agent/test_permissions.py",
         "tests/agent/test_toolbox.py",
     ),
-    "reverie.agent.shell_commands": ("tests/agent/shell_commands/test_reads_only.py",),
+    "reverie.agent.shell_commands": (
+        "tests/agent/shell_commands/test_syntax.py",
+        "tests/agent/shell_commands/test_reads_only.py",
+    ),
     "reverie.agent.shell_commands.git": ("tests/agent/shell_commands/test_reads_only.py",),
     "reverie.agent.shell_commands.options": ("tests/agent/shell_commands/test_reads_only.py",),
     "reverie.agent.shell_commands.programs": ("tests/agent/shell_commands/test_reads_only.py",),

@@ -271,6 +271,18 @@ def test_values_that_differ(one: str, other: str, differs: bool) -> None:
     assert differs_in_value(one, other) is differs
 
 
+def test_a_dream_does_not_supersede_by_a_memory_of_its_own() -> None:
+    own = memory("The port of the harbour service is 9292.", created="2026-10-20T10:00:00+00:00")
+    left = after(
+        a_port=changed(own, supersedes=("port.md",)),
+        port=changed(PORT, superseded_by="a_port.md"),
+    )
+    said = Reason("moved", ("s9#m4",))
+    [objection] = judged(BEFORE, left, {"port.md": said, "a_port.md": said}).objections
+    assert objection.fate == "for a person"
+    assert "a_port.md, which would supersede port.md, is the dream's own" in objection.reason
+
+
 def test_something_new_needs_a_source_outside_of_memory() -> None:
     left = after(fresh=memory("The harbour closes at six."))
     assert judged(BEFORE, left, {"fresh.md": Reason("said", ("s9#m4",))}).objections == ()

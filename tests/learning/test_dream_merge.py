@@ -4,7 +4,14 @@ import pytest
 from tests.learning.dreaming import changed, memory, with_index
 
 from reverie.learning.dreaming.changes import Change, FileStep, typed
-from reverie.learning.dreaming.merge import Reindexed, mended, merged, problem_of, settled
+from reverie.learning.dreaming.merge import (
+    LONGEST_POINTER,
+    Reindexed,
+    mended,
+    merged,
+    problem_of,
+    settled,
+)
 from reverie.memory.format import index as indexes
 from reverie.memory.format.index import Index
 from reverie.memory.format.manifest import INDEX_FILE
@@ -100,3 +107,13 @@ def test_an_index_that_leads_astray_is_not_taken(name: str) -> None:
 def test_an_index_that_leads_to_everything_is_taken() -> None:
     wanted = Index(tuple(reversed(OLD.lines)))
     assert settled(OLD, wanted, FILES) == (wanted, None)
+
+
+@pytest.mark.parametrize(
+    ("length", "stays"), [(LONGEST_POINTER, True), (LONGEST_POINTER + 1, False)]
+)
+def test_only_a_pointer_over_the_limit_is_shortened(length: int, stays: bool) -> None:
+    bare = len(indexes.Pointer("x", "c.md", "h").render()) - 1
+    long = indexes.Pointer("x", "c.md", "h" * (length - bare))
+    assert len(long.render()) == length
+    assert (long in mended(OLD.with_pointer(long), FILES).pointers) is stays

@@ -68,6 +68,7 @@ EXCLUDED = [
     ("diff", "The change was:\n@@ -10 +10,2 @@\n-a\n+b\n"),
     ("code", PYTHON),
     ("code", f"This is how it loads:\n```python\n{PYTHON}```\n"),
+    ("code", "The ports:\n```yaml\n" + "".join(f"port_{n}: 80{n}\n" for n in range(8)) + "```\n"),
     ("code", JAVASCRIPT),
     ("code", f"```js\n{JAVASCRIPT}{JAVASCRIPT}"),
     ("code", "SELECT a.id\nFROM a\nJOIN b ON a.id = b.id\nWHERE b.x > 3\nSELECT 1;\n"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -121,6 +120,8 @@ def impact(
 
     app = frame.app()
     if replay or probes:
+        import asyncio
+
         name = _model(app, model)
         shown = _progress if sys.stderr.isatty() and not frame.quiet else None
         if probes:

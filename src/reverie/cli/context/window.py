@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -51,6 +50,8 @@ def context(frame: Invocation, session: str | None, model: str | None, ask: bool
     last = state.usages[-1].model if state.usages else ""
     name = model or (state.head.model if state.head else last)
     if ask:
+        import asyncio
+
         asyncio.run(app.ask_window(name))
     window = app.window(name)
     data = {"session": state.session or path.stem, **measured(state, window)}
@@ -110,6 +111,8 @@ def compact(
     reverie compact 20261101 keep the list of failing tests
     """
     app = frame.app()
+    import asyncio
+
     data = asyncio.run(_compact(app, session, " ".join(instructions), model))
     frame.show(data, lambda console: _print(console, data))
 

@@ -15,11 +15,9 @@ import click
 from reverie.cli.formatting import Finding, counted, printable, when
 from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.memories import label, shown_path
-from reverie.cli.wiring.client_checks import examine_daemon, examine_disk
 from reverie.context import collapse
 from reverie.errors import ReverieError
 from reverie.files.git import unknown_settings
-from reverie.memory.changes.judging import retired_by_siblings
 from reverie.memory.format.index import capped
 from reverie.session.system_prompt import refused_instructions
 from reverie.settings.sources import environment
@@ -45,6 +43,7 @@ def command(frame: Invocation) -> None:
 
 def examine(app: Workspace) -> Iterator[Finding]:
     """Every check, in order. Settings were read to get here, so they are valid."""
+    from reverie.cli.wiring.client_checks import examine_disk
     from reverie.memory.secrets import unavailable
 
     version = ".".join(map(str, sys.version_info[:3]))
@@ -166,7 +165,7 @@ def _mail(app: Workspace) -> Iterator[Finding]:
 
 def _clients(app: Workspace) -> Iterator[Finding]:
     """The daemon first: trying the hooks would start another."""
-    from reverie.cli.wiring.client_checks import examine_clients
+    from reverie.cli.wiring.client_checks import examine_clients, examine_daemon
 
     yield from examine_daemon(app)
     yield from examine_clients(app)
@@ -286,6 +285,8 @@ def _index(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
 
 def _retired(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
     """Memories that an earlier rule replaced by one about something else."""
+    from reverie.memory.changes.judging import retired_by_siblings
+
     doubtful = [
         Finding(
             "note",

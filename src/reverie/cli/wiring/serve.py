@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +140,8 @@ def worker(frame: Invocation, database: str | None) -> None:
     """
     app = frame.app()
     addresses = prepared_database(app, database)
+    import asyncio
+
     from reverie.memory.postgres.database import Database
     from reverie.server.running import usual_worker
     from reverie.server.side_model import SideModel
