@@ -231,12 +231,12 @@ def _rereads(calls: Sequence[ToolUse]) -> int:
     seen: Counter[str] = Counter()
     again = 0
     for call in calls:
-        deed = action_of(call)
-        if deed.kind == "read" and deed.target:
-            again += seen[deed.target] > 0
-            seen[deed.target] += 1
-        elif deed.kind in ("edit", "write"):
-            seen.pop(deed.target, None)
+        action = action_of(call)
+        if action.kind == "read" and action.target:
+            again += seen[action.target] > 0
+            seen[action.target] += 1
+        elif action.kind in ("edit", "write"):
+            seen.pop(action.target, None)
     return again
 
 

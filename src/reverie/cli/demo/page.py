@@ -86,10 +86,10 @@ def svg(panel: Panel) -> str:
         parts.append(_text(f"label run{number}", _WIDTH - _RIGHT + 8, labels[number], name))
     for mark in panel.marks:
         x, y = panel.x(mark.turn), panel.y(mark.value)
-        told = escape(f"turn {mark.turn}, layer {mark.name}: {mark.what}")
+        title = escape(f"turn {mark.turn}, layer {mark.name}: {mark.what}")
         circle = f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
         label = _text("label run0", x, y - 9, mark.name, "middle")
-        parts.append(f"<g><title>{told}</title>{circle}{label}</g>")
+        parts.append(f"<g><title>{title}</title>{circle}{label}</g>")
     box = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(panel.title)}"'
     return f"<svg {box}>{''.join(parts)}</svg>"
 

@@ -304,17 +304,17 @@ _SECONDS = 2.0
 def examine_proxy(app: Workspace) -> Iterator[Finding]:
     """Nothing where no proxy runs and no client is to use one."""
     state = read_json(app.settings.home / STATE)
-    told = ask_status(state) if isinstance(state, dict) and "url" in state else None
+    status = ask_status(state) if isinstance(state, dict) and "url" in state else None
     installed = client_plans.installations(open_proxied(app))
     for one in installed:
-        reached = told is not None and isinstance(state, dict) and state["url"] == one.program
+        reached = status is not None and isinstance(state, dict) and state["url"] == one.program
         yield _reaches(one.client, one.program, reached=reached)
         yield from _still_set(app, one.client, one.program, project=one.scope == "project")
-    if isinstance(state, dict) and told is None:
+    if isinstance(state, dict) and status is None:
         advice = "it ended without cleaning up; start it again with `reverie proxy`"
         yield Finding("note", f"proxy: nothing answers at {state.get('url')}", advice)
-    if told is not None and isinstance(state, dict):
-        yield from _troubles(str(state["url"]), told)
+    if status is not None and isinstance(state, dict):
+        yield from _troubles(str(state["url"]), status)
 
 
 def _reaches(client: str, url: str, *, reached: bool) -> Finding:
@@ -336,12 +336,12 @@ def _still_set(app: Workspace, client: str, url: str, *, project: bool) -> Itera
         yield Finding("note", f"proxy: {error}")
 
 
-def _troubles(url: str, told: Mapping[str, Any]) -> Iterator[Finding]:
-    counts: Mapping[str, int] = told.get("counts") or {}
+def _troubles(url: str, status: Mapping[str, Any]) -> Iterator[Finding]:
+    counts: Mapping[str, int] = status.get("counts") or {}
     handled = ", ".join(f"{count} {name}" for name, count in counts.items())
     yield Finding("ok", f"proxy: runs at {url} ({handled or 'no requests yet'})")
-    for kind, count in (told.get("troubles") or {}).items():
-        latest = [line for line in told.get("latest") or () if line.startswith(f"{kind}: ")]
+    for kind, count in (status.get("troubles") or {}).items():
+        latest = [line for line in status.get("latest") or () if line.startswith(f"{kind}: ")]
         what = f"proxy: {count} × {kind}, so the client's own request was sent"
         yield Finding("note", what, latest[-1] if latest else "")
 
@@ -353,7 +353,7 @@ def ask_status(state: Mapping[str, Any]) -> dict[str, Any] | None:
     try:
         connection.request("GET", STATUS_PATH)
         answer = connection.getresponse()
-        told = json.loads(answer.read())
+        status = json.loads(answer.read())
     except (OSError, ValueError, http.client.HTTPException):
         return None
     finally:
@@ -361,4 +361,4 @@ def ask_status(state: Mapping[str, Any]) -> dict[str, Any] | None:
     if answer.status == 401:
         # It runs behind a token that only its clients have.
         return {"counts": {}, "troubles": {}, "latest": []}
-    return told if isinstance(told, dict) and "counts" in told else None
+    return status if isinstance(status, dict) and "counts" in status else None

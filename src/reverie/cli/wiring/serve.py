@@ -237,8 +237,8 @@ def _done(tenancy: Tenancy, action: str, name: str, options: dict[str, Any]) -> 
 
 
 def _show(frame: Invocation, data: dict[str, Any]) -> None:
-    told = {k: [_plain(row) for row in v] if k == "keys" else v for k, v in _plain(data).items()}
-    frame.show(told, lambda console: _print(console, told))
+    shown = {k: [_plain(row) for row in v] if k == "keys" else v for k, v in _plain(data).items()}
+    frame.show(shown, lambda console: _print(console, shown))
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

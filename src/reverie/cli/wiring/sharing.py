@@ -218,9 +218,9 @@ def _print(console: Console, data: dict[str, Any]) -> None:
     lines = [data["remote"]]
     for part in data["parts"]:
         pulled = ", ".join(part["pulled"])
-        told = [f"pulled {pulled}"] if pulled else []
-        told += ["pushed"] if part["pushed"] else []
-        lines.append(f"{part['part']}: {'; '.join(told) or 'nothing new on either side'}")
+        done = [f"pulled {pulled}"] if pulled else []
+        done += ["pushed"] if part["pushed"] else []
+        lines.append(f"{part['part']}: {'; '.join(done) or 'nothing new on either side'}")
         for one in part["conflicts"]:
             kept = f"; yours is kept in {one['beside']}" if one["beside"] else ""
             lines.append(f"  conflict in {one['file']}: {one['reason']}{kept}")
