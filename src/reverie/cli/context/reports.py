@@ -9,15 +9,13 @@ import click
 
 from reverie.cli.formatting import counted, dollars, printable, share, sparkline, tokens, when
 from reverie.cli.invocation import Invocation, reverie_command
-from reverie.conversation.cache_report import WhatIf, report_on, what_if
-from reverie.conversation.timeline import session_row
 from reverie.errors import TranscriptError
 from reverie.workspace.spending import KINDS, spending
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reverie.conversation.cache_report import CacheRow
+    from reverie.conversation.cache_report import CacheRow, WhatIf
     from reverie.workspace import Workspace
 
 
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
 )
 def sessions(frame: Invocation, limit: int) -> None:
     """List the sessions of this project, newest first."""
+    from reverie.conversation.timeline import session_row
+
     app = frame.app()
     rows = [session_row(path, app.ledger) for path in app.journals()[:limit]]
     frame.answer(rows, lambda console: _print_sessions(console, rows))
@@ -121,6 +121,8 @@ def cache(
 
 
 def _hit_rates(frame: Invocation, session: str | None, model: str | None) -> None:
+    from reverie.conversation.cache_report import report_on
+
     app = frame.app()
     if session:
         rows = report_on(app.settings, app.transcript(session), model=model)
@@ -131,6 +133,8 @@ def _hit_rates(frame: Invocation, session: str | None, model: str | None) -> Non
 
 def _readable(app: Workspace, path: Path, model: str | None) -> list[CacheRow]:
     """The rows of one session; a session that cannot be read is noted and skipped."""
+    from reverie.conversation.cache_report import report_on
+
     try:
         return report_on(app.settings, path, model=model)
     except TranscriptError as error:
@@ -165,6 +169,8 @@ def _print_rates(console: Console, rows: list[CacheRow]) -> None:
 
 
 def _what_if(frame: Invocation, transcripts: tuple[Path, ...], model: str | None) -> None:
+    from reverie.conversation.cache_report import what_if
+
     app = frame.app()
     results = []
     for path in transcripts:

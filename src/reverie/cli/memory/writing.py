@@ -30,7 +30,6 @@ from reverie.files.folders import make_private
 from reverie.memory.format import age
 from reverie.memory.format.taxonomy import OWN_SCOPES, TYPES, split
 from reverie.memory.format.topic import render
-from reverie.workspace.editing import base_of, save_edit
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -299,6 +298,8 @@ def _open(draft: DraftFile) -> str | None:
 
 def _edited(memory: OpenMemory, draft: DraftFile, name: str) -> tuple[str | None, dict[str, Any]]:
     """Edit once. Return why the text could not be saved, or None, and the result."""
+    from reverie.workspace.editing import base_of, save_edit
+
     failed = _open(draft)
     found = memory.scrubber.scrub(draft.read().decode("utf-8", "surrogateescape"))
     if found.kinds:

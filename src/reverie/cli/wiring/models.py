@@ -17,12 +17,12 @@ from reverie.cli.invocation import Invocation, console, reverie_command
 from reverie.cli.memories import shown_path
 from reverie.cli.wiring.settings import write_setting
 from reverie.errors import InputError, StorageError
-from reverie.models.discovery import OFFLINE, Missing, UsableModel, recommended, usable_models
 from reverie.settings import keys
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reverie.models.discovery import Missing, UsableModel
     from reverie.ports import Embedder
     from reverie.recall.gain import Found
     from reverie.workspace import Workspace
@@ -54,6 +54,8 @@ def models_command(
     reverie models use anthropic:claude-sonnet-5-5
     reverie models recall --gain
     """
+    from reverie.models.discovery import usable_models
+
     if action == "recall":
         _show_recall_model(frame, install=install, gain=gain)
         return
@@ -77,6 +79,8 @@ def models_command(
 
 def require_model(app: Workspace, name: str) -> None:
     """Raise with advice if the model has no provider or its key is missing."""
+    from reverie.models.discovery import OFFLINE
+
     provider = app.provider_of(name)
     if provider is None or provider.api_key_env is None or app.has_key(provider):
         return
@@ -88,6 +92,8 @@ def require_model(app: Workspace, name: str) -> None:
 
 def offer_model(frame: Invocation, app: Workspace) -> Workspace:
     """Offer the usable models once, at the first chat; remember the answer."""
+    from reverie.models.discovery import OFFLINE, usable_models
+
     if app.settings.origin("models.main").source != "default":
         return app
     models, _ = usable_models(app.settings)
@@ -112,6 +118,8 @@ def offer_model(frame: Invocation, app: Workspace) -> Workspace:
 
 def model_hint(app: Workspace) -> str | None:
     """What to do to get a model when none was chosen; None if one was."""
+    from reverie.models.discovery import recommended, usable_models
+
     if app.settings.origin("models.main").source != "default":
         return None
     best = recommended(usable_models(app.settings)[0])
@@ -150,6 +158,8 @@ def _price(model: UsableModel) -> str:
 
 def _print(screen: Console, main: str, models: list[UsableModel], missing: list[Missing]) -> None:
     from rich.table import Table
+
+    from reverie.models.discovery import OFFLINE
 
     table = Table("", "model", "window", "in", "out", "because of", box=None, pad_edge=False)
     for model in models:

@@ -102,17 +102,17 @@ def status(frame: Invocation) -> None:
     from reverie.proxy.running import announced
 
     state = announced(app.settings.home)
-    status = ask_status(state) if state else None
-    data = {"running": status is not None, **(state or {}), **(status or {})}
+    found = ask_status(state) if state else None
+    data = {"running": found is not None, **(state or {}), **(found or {})}
 
     def human(console: Console) -> None:
-        if status is None:
+        if found is None:
             console.print("No proxy is running; start one with `reverie proxy`.")
             return
         console.print(f"The proxy runs at {data['url']}", soft_wrap=True)
-        for name, count in status["counts"].items():
+        for name, count in found["counts"].items():
             console.print(f"  {name}: {count}")
-        for line in status["latest"]:
+        for line in found["latest"]:
             console.print(f"  ! {line}", soft_wrap=True)
 
     frame.show(data, human)
