@@ -34,9 +34,9 @@ from reverie.learning.dreaming.dream import (
     tidy_dreamer,
 )
 from reverie.learning.dreaming.gates import lock_of
+from reverie.learning.dreaming.probes import RecallProber
 from reverie.learning.dreaming.review import Report
 from reverie.learning.dreaming.service import acquired
-from reverie.learning.dreaming.snapshot_search import RecallProber
 from reverie.memory.format import topic as topics
 from reverie.memory.format.index import Index, pointer_to
 from reverie.memory.format.manifest import INDEX_FILE

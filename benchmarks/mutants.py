@@ -40,12 +40,21 @@ BAR = 0.90
 
 # The modules that decide, and the tests that belong to each.
 MODULES: dict[str, tuple[str, ...]] = {
-    "reverie.agent.permissions": ("tests/agent/test_toolbox.py",),
-    "reverie.agent.shell_commands": ("tests/agent/shell_commands/test_reads_only.py",),
+    "reverie.agent.permissions": (
+        "tests/agent/test_permissions.py",
+        "tests/agent/test_toolbox.py",
+    ),
+    "reverie.agent.shell_commands": (
+        "tests/agent/shell_commands/test_syntax.py",
+        "tests/agent/shell_commands/test_reads_only.py",
+    ),
     "reverie.agent.shell_commands.git": ("tests/agent/shell_commands/test_reads_only.py",),
     "reverie.agent.shell_commands.options": ("tests/agent/shell_commands/test_reads_only.py",),
     "reverie.agent.shell_commands.programs": ("tests/agent/shell_commands/test_reads_only.py",),
-    "reverie.agent.shell_commands.syntax": ("tests/agent/shell_commands/test_reads_only.py",),
+    "reverie.agent.shell_commands.syntax": (
+        "tests/agent/shell_commands/test_syntax.py",
+        "tests/agent/shell_commands/test_reads_only.py",
+    ),
     "reverie.core.prompt_cache.breakpoints": ("tests/core/prompt_cache/test_breakpoints.py",),
     "reverie.core.prompt_cache.chain": (
         "tests/core/prompt_cache/test_chain.py",
@@ -72,7 +81,10 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/learning/test_consolidate_lock.py",
     ),
     "reverie.learning.dreaming.merge": ("tests/learning/test_dream_merge.py",),
-    "reverie.learning.extraction.cursor": ("tests/learning/test_extraction_cursor.py",),
+    "reverie.learning.extraction.cursor": (
+        "tests/learning/test_extraction_cursor.py",
+        "tests/learning/test_extraction.py",
+    ),
     "reverie.learning.extraction.decide": (
         "tests/learning/test_extraction_decide.py",
         "tests/learning/test_extraction.py",
@@ -219,7 +231,7 @@ def _source(module: str) -> Path:
 
 
 class _Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives one module with its change to whoever imports it."""
+    """Imports one module with its change in place of the original."""
 
     def __init__(self, mutant: Mutant) -> None:
         self._mutant = mutant

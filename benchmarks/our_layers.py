@@ -42,7 +42,7 @@ from reverie.learning import extraction
 from reverie.learning.extraction.fork import MOST_TURNS
 from reverie.learning.extraction.occasions import Spending, affordable, occasion, offers
 from reverie.learning.extraction.prompts import directive, past_directive, told
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.session.layers import SOON
 from reverie.settings.schema import SETTINGS
 

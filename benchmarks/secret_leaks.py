@@ -42,7 +42,7 @@ from reverie.memory.changes.exports import as_json, exported
 from reverie.memory.format.proposals import Proposal
 from reverie.memory.format.revisions import Author
 from reverie.memory.secrets import library, redact, unavailable
-from reverie.models.scripted import ScriptedModel, Turn
+from reverie.models.offline import ScriptedModel, Turn
 from reverie.recall.service import index_past_sessions
 from reverie.session.build import open_session
 from reverie.session.options import SessionOptions as SessionWish

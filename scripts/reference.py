@@ -15,9 +15,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+import click
+
 import reverie
 from reverie import events
-from reverie.cli.reference import reference as commands
+from reverie.cli.group import COMMANDS, GROUPS, cli
+from reverie.cli.invocation import Invocation
 from reverie.settings.lookup import reference as settings
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -40,7 +43,15 @@ Generated from the docstrings of `import reverie` by `make docs`; a test compare
 the pieces are used together.
 
 """
-_GROUPS = {
+_COMMANDS = """\
+# Commands
+
+Generated from the commands themselves by `make docs`; a test compares the two.
+
+Each command takes these options, before or after its name:
+
+"""
+_API_GROUPS = {
     "Memory": ("Memory", "AsyncMemory", "Hit", "Remembered", "Related", "Declined"),
     "Entries": ("Added", "Page", "StoredMemory"),
     "Context": ("Context", "Prepared"),
@@ -61,9 +72,9 @@ def _event_row(event: type) -> str:
 
 
 def api_page() -> str:
-    told = {name for names in _GROUPS.values() for name in names}
+    told = {name for names in _API_GROUPS.values() for name in names}
     others = sorted(set(reverie.__all__) - told - {"Event"} - _event_names())
-    groups = {**_GROUPS, **({"Others": tuple(others)} if others else {})}
+    groups = {**_API_GROUPS, **({"Others": tuple(others)} if others else {})}
     parts = [_API]
     for title, names in groups.items():
         parts.append(f"## {title}\n\n")
@@ -143,12 +154,72 @@ def _about(found: object) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def commands_page() -> str:
+    context = click.Context(cli, info_name="reverie", **cli.context_settings)
+    shared = [one for one in cli.params if one.name in _shared()]
+    parts = [_COMMANDS + _option_table(shared, context)]
+    for group in GROUPS:
+        parts.append(f"## {group}\n")
+        for name, entry in COMMANDS.items():
+            command = cli.get_command(context, name) if entry.group == group else None
+            if command is not None:
+                parts.append(_command_entry(name, command, context))
+    return "\n".join(parts)
+
+
+def _shared() -> set[str]:
+    return set(inspect.signature(Invocation).parameters)
+
+
+def _command_entry(name: str, command: click.Command, parent: click.Context) -> str:
+    context = click.Context(command, info_name=name, parent=parent)
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    usage = " ".join(usage.split())
+    own = [one for one in command.params if one.name not in _shared()]
+    lines = [f"### {name}\n", f"```text\n{usage}\n```\n", _help(command)]
+    if table := _option_table(own, context):
+        lines += [table]
+    if isinstance(command, click.Group):
+        lines += [_subcommands(command, context)]
+    return "\n".join(lines)
+
+
+def _help(command: click.Command) -> str:
+    """The help as markdown: paragraphs that click leaves alone are examples."""
+    blocks = inspect.cleandoc(command.help or "").split("\n\n")
+    shown = []
+    for block in blocks:
+        if block.startswith("\b"):
+            shown.append("```sh\n" + block.removeprefix("\b").strip("\n") + "\n```")
+        else:
+            shown.append(" ".join(block.split()))
+    return "\n\n".join(shown) + "\n"
+
+
+def _option_table(params: list[click.Parameter], context: click.Context) -> str:
+    options = [one for one in params if isinstance(one, click.Option)]
+    records = [record for one in options if (record := one.get_help_record(context))]
+    if not records:
+        return ""
+    rows = [f"| `{_cell(option)}` | {_cell(about)} |" for option, about in records]
+    return "\n".join(["| option | what it does |", "|---|---|", *rows, ""])
+
+
+def _subcommands(group: click.Group, context: click.Context) -> str:
+    rows = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is not None:
+            rows.append(f"| `{name}` | {_cell(command.get_short_help_str(200))} |")
+    return "\n".join(["| action | what it does |", "|---|---|", *rows, ""])
 
 
 PAGES: dict[str, Callable[[], str]] = {
     "settings.md": settings,
-    "commands.md": commands,
+    "commands.md": commands_page,
     "api.md": api_page,
     "events.md": events_page,
 }

@@ -67,7 +67,7 @@ class Place:
 
 
 def git(folder: Path, *arguments: str | Path) -> None:
-    """Run git as nobody in particular."""
+    """Run git with a name and settings of its own."""
     who = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid")
     settings: Sequence[str] = (
         *who,

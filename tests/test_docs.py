@@ -103,3 +103,29 @@ def test_each_layer_has_a_picture() -> None:
     layers = re.split(r"^## (?=\d )", text, flags=re.MULTILINE)[1:]
     assert [part[0] for part in layers] == [*"1234567"]
     assert [part[:40] for part in layers if part.count("```mermaid") != 1] == []
+
+
+PLACE = re.compile(r"`([\w/]+\.py)(?::([\w.]+))?`")
+
+
+@pytest.mark.parametrize(("file", "function"), sorted(set(PLACE.findall((ROOT / "ARCHITECTURE.md").read_text("utf-8")))))  # fmt: skip
+def test_the_files_and_functions_of_the_architecture_exist(file: str, function: str) -> None:
+    """A walk may leave out the folder that it is in already: `dream.py:run`."""
+    if file.startswith("tests/"):
+        assert (ROOT / file).exists()
+        return
+    package = ROOT / "src" / "reverie"
+    found = [path for path in package.rglob(Path(file).name) if str(path).endswith(f"/{file}")]
+    assert found, f"there is no {file}"
+    sources = [path.read_text("utf-8") for path in found]
+    for name in filter(None, function.split(".")):
+        defined = re.compile(rf"^ *(async def|def|class) {name}\b", re.MULTILINE)
+        assert any(defined.search(source) for source in sources), f"{file} has no {name}"
+
+
+def test_the_modules_of_the_tree_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    tree = text.partition("```\nsrc/reverie/\n")[2].partition("```")[0]
+    names = {path.name for path in (ROOT / "src" / "reverie").rglob("*.py")}
+    missing = sorted(set(re.findall(r"\b\w+\.py\b", tree)) - names)
+    assert not missing, f"the tree names modules that are not there: {missing}"

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from reverie.agent.declare import tool
     from reverie.agent.tools import Tool, ToolOutput
     from reverie.api.agent import Agent
-    from reverie.api.async_memory import AsyncMemory
     from reverie.api.context import Context, Prepared
     from reverie.api.entries import Added, Page, StoredMemory
-    from reverie.api.memory import Hit, Memory
+    from reverie.api.memory import AsyncMemory, Hit, Memory
     from reverie.core.messages import Message
     from reverie.core.request import Options, Reply, Request, TextDelta, ToolSpec
     from reverie.core.usage import Usage
@@ -44,7 +43,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Added": "reverie.api.entries",
     "Agent": "reverie.api.agent",
-    "AsyncMemory": "reverie.api.async_memory",
+    "AsyncMemory": "reverie.api.memory",
     "Context": "reverie.api.context",
     "Declined": "reverie.memory.changes.draft",
     "Event": "reverie.events",

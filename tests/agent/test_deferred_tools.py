@@ -7,9 +7,8 @@ from pathlib import Path
 
 from tests.agent.test_toolbox import echo, tool
 
-from reverie.agent.deferred_tools import CALL, FIND, beyond, searching
 from reverie.agent.permissions import Consent, Mode, by_mode
-from reverie.agent.toolbox import Toolbox
+from reverie.agent.toolbox import CALL, FIND, Toolbox, beyond, searching
 from reverie.agent.tools import Workplace
 from reverie.core.messages import ToolUse
 

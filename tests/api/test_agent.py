@@ -14,7 +14,7 @@ from tests.provider.script import Held, Reply, Text, ToolCall
 from reverie import Agent, InputError, Memory, TextDelta, TurnEnded, tool
 from reverie.errors import AccessDenied
 from reverie.events import Event, NotesUpdated, ToolFinished, ToolStarted
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 
 # No requests but the conversation's own.
 QUIET = {"features.extract": False}

@@ -32,7 +32,7 @@ from reverie.events import (
     Replied,
     TroubleNoted,
 )
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.workspace import Workspace
 
 SUMMARY = "<summary>\n" + "\n".join(

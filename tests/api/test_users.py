@@ -15,7 +15,7 @@ from reverie import Agent, Context, InputError, Memory, Remembered
 from reverie.conversation.records import Opened, Said
 from reverie.events import Event, MemoriesSaved, MemoriesSurfaced
 from reverie.memory.opening import changes
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.recall.service import index_past_sessions, search
 from reverie.workspace import Workspace
 

@@ -10,6 +10,7 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from reverie.cli.talk.actions import ACTIONS
+from reverie.cli.talk.chat_session import pictures_in
 from reverie.cli.talk.full_terminal import Pastes
 from reverie.cli.talk.output import Paragraphs
 from reverie.cli.talk.slash import (
@@ -23,7 +24,6 @@ from reverie.cli.talk.slash import (
     read_line,
     states_fact,
 )
-from reverie.cli.talk.typed import pictures_in
 
 LINES = [
     ("", None),

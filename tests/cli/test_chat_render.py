@@ -13,8 +13,8 @@ from rich.text import Text as Line
 from reverie.agent.permissions import Asked, Call
 from reverie.agent.tools import Arguments, Tool, Workplace
 from reverie.cli.talk import render, status
+from reverie.cli.talk.chat import question
 from reverie.cli.talk.chat_session import EventPrinter
-from reverie.cli.talk.consent import question
 from reverie.cli.talk.drawing import Canvas
 from reverie.cli.talk.status import Status, Tally
 from reverie.cli.talk.terminal import Question

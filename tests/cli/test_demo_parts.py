@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.place import Place
 
-from reverie.cli.demo import charts, page, screen
-from reverie.cli.demo.charts import Panel
+from reverie.cli.demo import page, screen
+from reverie.cli.demo.page import Panel
 from reverie.cli.demo.player import (
     WINDOW,
     Answer,
@@ -240,13 +240,13 @@ class TestDrawings:
     def test_no_line_leaves_the_drawing(self, ends: list[float]) -> None:
         panel = Panel("t", {str(i): [end, end] for i, end in enumerate(ends)}, str)
         assert max(ends) <= panel.top <= 2 * max(ends) + 1e-9
-        heights = [float(y) for y in re.findall(r"[\d.]+,([\d.]+)", charts.svg(panel))]
+        heights = [float(y) for y in re.findall(r"[\d.]+,([\d.]+)", page.svg(panel))]
         assert all(0 <= y <= 330 for y in heights)
 
     @given(st.lists(st.integers(1, 100), min_size=2, max_size=6))
     def test_names_do_not_stand_over_each_other(self, ends: list[int]) -> None:
         panel = Panel("t", {str(i): [end] for i, end in enumerate(ends)}, str)
-        found = re.findall(r'class="label run\d" x="[\d.]+" y="([\d.]+)"', charts.svg(panel))
+        found = re.findall(r'class="label run\d" x="[\d.]+" y="([\d.]+)"', page.svg(panel))
         places = sorted(map(float, found))
         assert len(places) == len(ends)
         assert all(b - a >= 14.9 for a, b in pairwise(places))

@@ -11,7 +11,7 @@ from tests.place import Place
 from tests.provider.provider import Provider
 from tests.provider.script import HttpError
 
-from reverie.learning.dreaming.timer import timer
+from reverie.cli.learning.dream import timer
 
 PORT = "The port of the harbour service is 8080."
 

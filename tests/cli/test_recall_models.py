@@ -7,7 +7,7 @@ import pytest
 from tests.cli.run import data, done, failed, run
 from tests.place import Place
 
-from reverie.cli.wiring import recall_models
+from reverie.cli.wiring import models
 from reverie.models.embeddings import local
 from reverie.models.embeddings.local import STATIC
 
@@ -58,7 +58,7 @@ def test_without_an_installer_the_packages_are_named(
     def hiding(name: str) -> ModuleSpec | None:
         return None if name in {"fastembed", "pip", "project_brain", "onnxruntime"} else there(name)
 
-    for module in (local, recall_models):
+    for module in (local, models):
         monkeypatch.setattr(module, "find_spec", hiding)
     monkeypatch.setenv("PATH", str(place.root))
     text = failed("models", "recall", "--install")

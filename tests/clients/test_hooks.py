@@ -33,8 +33,8 @@ from reverie.clients.hooks.events import (
     ToolFinished,
 )
 from reverie.clients.hooks.service import HookService
+from reverie.clients.hooks.session_context import ROOM
 from reverie.clients.hooks.session_folder import KEPT_SESSIONS
-from reverie.clients.hooks.session_start import ROOM
 from reverie.events import Event, TroubleNoted
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.revisions import Author

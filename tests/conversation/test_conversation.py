@@ -31,7 +31,7 @@ from reverie.core.usage import FREE, Prices, Usage
 from reverie.core.window import Capabilities
 from reverie.errors import InvariantBroken, Overloaded, ReplyBroken
 from reverie.events import CacheBroke, ContextCleared, Event, Replied, TroubleNoted, no_listener
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.ports import Model, complete
 
 

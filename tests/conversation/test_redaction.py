@@ -41,7 +41,7 @@ from reverie.core.messages import (
 from reverie.core.request import Request
 from reverie.core.usage import Usage
 from reverie.memory.secrets.scrubber import SecretScrubber
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 
 VALUE = "hunter" + "2-blue-Falcon"
 KEY = "gh" + "p_" + "aB3dE6gH9jK2mN5pQ8sT1vX4zA7cF0hJ3kL6"

@@ -20,7 +20,7 @@ from reverie.core.messages import Attachment, Block, Text, Thinking, ToolResult,
 from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Request, canonical_bytes
 from reverie.core.transcript import open_tool_uses
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 
 TURNS = 8
 

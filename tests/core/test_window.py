@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.core.window import Capabilities, Window, resolve_window, split_suffix
+from reverie.core.window import (
+    TTL_SECONDS,
+    CacheRules,
+    Capabilities,
+    Window,
+    resolve_window,
+    split_suffix,
+)
 
 EVERYTHING = {
     "looked_up": 400_000,
@@ -76,6 +83,15 @@ def test_thresholds_come_in_order_in_a_window_of_any_size(tokens):
     states = [order.index(w.state(t)) for t in (0, w.warning, w.compaction, w.blocking, w.tokens)]
     assert states == sorted(states)
     assert w.state(w.blocking) == "blocked"
+
+
+def test_any_positive_window_counts():
+    assert resolve_window("a-model", configured=1) == Window(1, "window.tokens")
+    assert resolve_window("a-model", configured=0).source == "default"
+
+
+def test_entries_of_a_cache_last_five_minutes_unless_more_is_known():
+    assert CacheRules().ttl_seconds == TTL_SECONDS["5m"] == 300
 
 
 def test_an_unknown_model_is_trusted_with_nothing_special():

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from reverie.clients.files import ClientFiles
 from reverie.errors import InputError
-from reverie.files.client_files import ClientFiles
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from tests.provider.script import HttpError, ScriptItem, ToolCall
 
 from reverie.core.usage import DREAM
 from reverie.events import DreamEnded, ForkEnded
-from reverie.learning.dreaming.daily_log import open_log, undistilled
 from reverie.learning.dreaming.gates import lock_of
+from reverie.learning.dreaming.log import open_log, undistilled
 from reverie.learning.dreaming.review import Report
 from reverie.learning.dreaming.service import DreamOptions, dream, report_of
 from reverie.learning.side_models import choose_model

@@ -41,7 +41,7 @@ from reverie.events import (
 )
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.session.build import open_session
 from reverie.session.options import SessionOptions
 from reverie.session.prefetch import Late

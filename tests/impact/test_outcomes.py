@@ -8,9 +8,16 @@ from tests.web.store import SESSION, fill
 
 from reverie.conversation.records import Said
 from reverie.core.messages import Text, ToolUse, new_message
-from reverie.impact.intervals import between, paired
-from reverie.impact.outcomes import SessionOutcome, count_session, is_correction, with_repeats
-from reverie.impact.report import compared, outcome_report
+from reverie.impact.report import (
+    SessionOutcome,
+    between,
+    compared,
+    count_session,
+    is_correction,
+    outcome_report,
+    paired,
+    with_repeats,
+)
 from reverie.impact.stats import stats_of
 from reverie.recall.holdout import arm_for, arms, withheld
 

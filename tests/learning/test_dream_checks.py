@@ -4,11 +4,13 @@ import pytest
 from tests.learning.dreaming import changed, judged, memory, with_index
 
 from reverie.learning.dreaming.changes import Reason, typed
+from reverie.learning.dreaming.checks import differs_in_value
 from reverie.memory.format.manifest import INDEX_FILE
 
 PORT = memory("The port of the harbour service is 8080.")
 PORT_AGAIN = memory("The port of the harbour service is 8080.", source=("s2#m1",))
 NEW_PORT = memory("The port of the harbour service is 9090.", created="2026-10-20T10:00:00+00:00")
+SAME_DAY = memory("The port of the harbour service is 9191.")
 COLOUR = memory("The favourite colour of Ada is purple.")
 PLAN = memory("Ask Grace before a release.\n\nShe owns https://ops.example.org/board since 2024.")
 PINNED = memory("Never deploy on a Friday.", pinned=True)
@@ -23,6 +25,7 @@ BEFORE = with_index(
         "port.md": PORT,
         "port_2.md": PORT_AGAIN,
         "new_port.md": NEW_PORT,
+        "same_day.md": SAME_DAY,
         "colour.md": COLOUR,
         "plan.md": PLAN,
         "pinned.md": PINNED,
@@ -201,6 +204,14 @@ BAD = {
         "for a person",
         "is not plainly a newer version",
     ),
+    "superseded by one of the same day": (
+        after(
+            port=changed(PORT, superseded_by="same_day.md"),
+            same_day=changed(SAME_DAY, supersedes=("port.md",)),
+        ),
+        "for a person",
+        "is not plainly a newer version",
+    ),
     "a link to nothing": (
         after(colour=changed(COLOUR, links=("nowhere",))),
         "refused",
@@ -241,6 +252,35 @@ def test_an_older_value_is_superseded_when_a_source_says_so() -> None:
     [objection] = judged(BEFORE, left).objections
     assert objection.fate == "for a person"
     assert "no source says which one holds" in objection.reason
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differs"),
+    [
+        ("Grace likes tea.", "Grace likes coffee.", True),
+        ("Harbour port 8080.", "Harbour port 9090.", True),
+        ("The harbour has 3 long piers.", "The harbour has 4 long piers.", True),
+        ("Grace likes tea.", "Ada likes coffee.", False),
+        ("Ada likes tea.", "Grace likes tea.", False),
+        ("Tea.", "Coffee.", False),
+        ("Grace likes tea.", "Grace likes green tea.", False),
+        ("Grace likes tea. Ada left.", "Grace likes tea. Ada stayed.", False),
+    ],
+)
+def test_values_that_differ(one: str, other: str, differs: bool) -> None:
+    assert differs_in_value(one, other) is differs
+
+
+def test_a_dream_does_not_supersede_by_a_memory_of_its_own() -> None:
+    own = memory("The port of the harbour service is 9292.", created="2026-10-20T10:00:00+00:00")
+    left = after(
+        a_port=changed(own, supersedes=("port.md",)),
+        port=changed(PORT, superseded_by="a_port.md"),
+    )
+    said = Reason("moved", ("s9#m4",))
+    [objection] = judged(BEFORE, left, {"port.md": said, "a_port.md": said}).objections
+    assert objection.fate == "for a person"
+    assert "a_port.md, which would supersede port.md, is the dream's own" in objection.reason
 
 
 def test_something_new_needs_a_source_outside_of_memory() -> None:

@@ -1,11 +1,19 @@
 """When to dream: the time gate as a table, and how often sessions are counted."""
 
 import pytest
-from tests.place import NOON, FixedClock
+from tests.place import NOON, FixedClock, Place
 
 from reverie.context import NotDue
 from reverie.learning.dreaming.dream import due
-from reverie.learning.dreaming.gates import SCAN_EVERY, Due, Gates, Thresholds, too_early
+from reverie.learning.dreaming.gates import (
+    REST_SECONDS,
+    SCAN_EVERY,
+    Due,
+    Gates,
+    Thresholds,
+    gate_with_rest,
+    too_early,
+)
 
 HOUR = 3600.0
 
@@ -77,3 +85,17 @@ def test_a_switch_closes_them_all() -> None:
     sessions = CountedSessions(50)
     assert due(gates(sessions, FixedClock()), enabled=False) == NotDue("dreams are off")
     assert sessions.counted == []
+
+
+def test_a_try_at_the_end_of_a_turn_is_followed_by_an_hour_of_rest(place: Place) -> None:
+    app = place.app("dream.hours=24", "dream.sessions=0")
+    memory = app.memory()
+
+    def due_now() -> Due | NotDue:
+        return gate_with_rest(app, memory, "s0")()
+
+    assert isinstance(due_now(), Due)
+    place.clock.advance(REST_SECONDS - 1)
+    assert due_now() == NotDue("the last try was less than an hour ago")
+    place.clock.advance(1)
+    assert isinstance(due_now(), Due)

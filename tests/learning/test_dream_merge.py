@@ -3,8 +3,15 @@
 import pytest
 from tests.learning.dreaming import changed, memory, with_index
 
-from reverie.learning.dreaming.changes import typed
-from reverie.learning.dreaming.merge import Reindexed, mended, merged, problem_of, settled
+from reverie.learning.dreaming.changes import Change, FileStep, typed
+from reverie.learning.dreaming.merge import (
+    LONGEST_POINTER,
+    Reindexed,
+    mended,
+    merged,
+    problem_of,
+    settled,
+)
 from reverie.memory.format import index as indexes
 from reverie.memory.format.index import Index
 from reverie.memory.format.manifest import INDEX_FILE
@@ -14,6 +21,7 @@ B = memory("The port of the harbour service is 8080.", source=("s2#m1",))
 C = memory("Ada likes purple.")
 BEFORE = with_index({"a.md": A, "b.md": B, "c.md": C})
 C_LINKED = changed(C, links=("a",))
+C_EDITED = C + b"More.\n"
 
 
 def dreamt() -> dict[str, bytes]:
@@ -28,7 +36,7 @@ def home(live: dict[str, bytes]) -> tuple[dict[str, bytes | None], list[tuple[st
     return found.files, [change.files for change in found.waiting]
 
 
-def test_nobody_was_there_meanwhile() -> None:
+def test_memory_did_not_change_meanwhile() -> None:
     files, waiting = home(BEFORE)
     assert files == {"b.md": None, "c.md": C_LINKED, INDEX_FILE: dreamt()[INDEX_FILE]}
     assert waiting == []
@@ -51,7 +59,16 @@ def test_a_merge_waits_when_what_it_rests_on_changed(mine: bytes | None) -> None
     assert waiting == [("b.md",)]
 
 
-def test_an_index_somebody_changed_only_follows() -> None:
+def test_a_change_waits_when_one_it_relies_on_waits() -> None:
+    edit = Change("1", "edit", (FileStep("c.md", C, C_LINKED),), "")
+    merge = Change("2", "merge", (FileStep("b.md", B, None),), "", relies_on=(("c.md", C_EDITED),))
+    other = Change("3", "edit", (FileStep("a.md", A, A + b"More.\n"),), "")
+    found = merged((edit, merge, other), {**BEFORE, "c.md": C_EDITED}.get, None)
+    assert [change.id for change in found.waiting] == ["1", "2"]
+    assert [change.id for change in found.made] == ["3"]
+
+
+def test_an_index_that_a_person_changed_only_follows() -> None:
     live = {**BEFORE, INDEX_FILE: b"# Mine\n" + BEFORE[INDEX_FILE]}
     files, _ = home(live)
     made = files[INDEX_FILE]
@@ -90,3 +107,13 @@ def test_an_index_that_leads_astray_is_not_taken(name: str) -> None:
 def test_an_index_that_leads_to_everything_is_taken() -> None:
     wanted = Index(tuple(reversed(OLD.lines)))
     assert settled(OLD, wanted, FILES) == (wanted, None)
+
+
+@pytest.mark.parametrize(
+    ("length", "stays"), [(LONGEST_POINTER, True), (LONGEST_POINTER + 1, False)]
+)
+def test_only_a_pointer_over_the_limit_is_shortened(length: int, stays: bool) -> None:
+    bare = len(indexes.Pointer("x", "c.md", "h").render()) - 1
+    long = indexes.Pointer("x", "c.md", "h" * (length - bare))
+    assert len(long.render()) == length
+    assert (long in mended(OLD.with_pointer(long), FILES).pointers) is stays

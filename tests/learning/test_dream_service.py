@@ -12,6 +12,7 @@ from reverie.files.locks import STALE_AFTER
 from reverie.learning.dreaming.changes import Reason
 from reverie.learning.dreaming.dream import Branch, Dreamt, tidy_dreamer
 from reverie.learning.dreaming.gates import FILE, Due, Held, gates_for, lock_of
+from reverie.learning.dreaming.probes import RecallProber
 from reverie.learning.dreaming.review import Report, Turn
 from reverie.learning.dreaming.service import (
     DreamOptions,
@@ -23,7 +24,6 @@ from reverie.learning.dreaming.service import (
     status_of,
     stop,
 )
-from reverie.learning.dreaming.snapshot_search import RecallProber
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.changes.undo import of_dream, undo
 from reverie.memory.format.revisions import Author

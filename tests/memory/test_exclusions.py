@@ -68,6 +68,7 @@ EXCLUDED = [
     ("diff", "The change was:\n@@ -10 +10,2 @@\n-a\n+b\n"),
     ("code", PYTHON),
     ("code", f"This is how it loads:\n```python\n{PYTHON}```\n"),
+    ("code", "The ports:\n```yaml\n" + "".join(f"port_{n}: 80{n}\n" for n in range(8)) + "```\n"),
     ("code", JAVASCRIPT),
     ("code", f"```js\n{JAVASCRIPT}{JAVASCRIPT}"),
     ("code", "SELECT a.id\nFROM a\nJOIN b ON a.id = b.id\nWHERE b.x > 3\nSELECT 1;\n"),
@@ -91,6 +92,10 @@ EXCLUDED = [
     ("debugging", "To fix the import error, run pip install again."),
     ("debugging", "If you see a ModuleNotFound error, delete the cache folder."),
     ("task state", "- [x] write parser\n- [ ] write tests\n- [ ] update docs\n"),
+    (
+        "task state",
+        "The parser\n- [x] write parser\n- [ ] write tests\n- [ ] update docs\nby Ada\n",
+    ),
     ("task state", "Next steps: write the tests, then update the docs."),
     ("task state", "Current task: porting the importer."),
     ("task state", "TODO: finish the parser"),

@@ -29,7 +29,7 @@ from reverie.errors import Overloaded, ReplyBroken, SpendCapReached
 from reverie.events import CapReached, Event, MoneySpent
 from reverie.models.ledger import Ledger
 from reverie.models.metered import CEILING_MARGIN, MeteredModel
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.ports import Model, complete
 
 PRICES = Prices.of(10, 50)

@@ -17,8 +17,7 @@ from reverie.core.messages import (
 )
 from reverie.core.request import Head, Reply, Request, TextDelta, ToolSpec
 from reverie.core.usage import FREE
-from reverie.models.offline import ANSWER, FOUND, FOUND_IN_SESSIONS, OfflineModel
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ANSWER, FOUND, FOUND_IN_SESSIONS, OfflineModel, ScriptedModel
 from reverie.ports import ExactCounter, Model, complete
 
 

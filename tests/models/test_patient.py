@@ -20,7 +20,7 @@ from reverie.core.window import Capabilities
 from reverie.errors import AccessDenied, ModelError, Overloaded, TimedOut, Unreachable
 from reverie.models.anthropic import AnthropicModel
 from reverie.models.openai import OpenAIModel
-from reverie.models.retries import PatientModel
+from reverie.models.wrappers import PatientModel
 from reverie.ports import Model, complete
 
 pytestmark = pytest.mark.anyio

@@ -19,7 +19,7 @@ from reverie.core.request import (
 from reverie.core.usage import Usage
 from reverie.core.window import CacheRules, Ttl
 from reverie.errors import Overloaded
-from reverie.models.scripted import PromptCache, ScriptedModel
+from reverie.models.offline import PromptCache, ScriptedModel
 from reverie.ports import complete
 
 

@@ -17,7 +17,7 @@ from tests.place import FixedClock
 
 from reverie.core.request import TextDelta
 from reverie.errors import InputError, Overloaded
-from reverie.models.traced import TracedModel
+from reverie.models.wrappers import TracedModel
 from reverie.ports import Model, complete
 
 SECRET = "a secret the person typed"

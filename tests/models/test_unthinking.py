@@ -2,7 +2,7 @@
 
 from reverie.core.messages import Text, Thinking, new_message
 from reverie.core.request import Head, Request
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.models.wrappers import UnthinkingModel
 from reverie.ports import complete
 

@@ -17,7 +17,7 @@ from reverie.memory.format.manifest import ManifestEntry
 from reverie.memory.format.revisions import Author, Put
 from reverie.memory.history import GitHistory
 from reverie.memory.store import FileStore
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.recall.attachment import labels
 from reverie.recall.pipeline import Ranked, Recall
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reverie.core.window import Capabilities
 from reverie.memory.format.manifest import ManifestEntry
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.recall.pipeline import parse_selection, selection_request
 
 SELECTOR = ScriptedModel(capabilities=Capabilities(json_schema=True, effort=True))

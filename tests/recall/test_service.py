@@ -16,7 +16,7 @@ from reverie.memory.format.revisions import Author, Put
 from reverie.memory.uses import UseCounts
 from reverie.models.embeddings import hub
 from reverie.models.embeddings.local import STATIC, Missing
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.recall import service as app_recall
 from reverie.recall.ranker import IndexRanker
 from reverie.recall.service import choose_embedder, open_ranker, recall_for

@@ -20,8 +20,8 @@ from tests.security.pasted import (
 )
 from tests.security.pasted_fresh import ORDINARY, PASTED
 
-from reverie.clients.hooks.compaction import learn_new
 from reverie.clients.hooks.events import HookEvent, SessionEnded
+from reverie.clients.hooks.session_context import learn_new
 from reverie.clients.hooks.session_folder import SessionFolder
 from reverie.context.user_messages import render
 from reverie.conversation.records import Opened, Said

@@ -29,7 +29,7 @@ from reverie.core.messages import (
 from reverie.core.request import Reply, Request, canonical_bytes
 from reverie.errors import InputError
 from reverie.memory.format.index import Index, more_line
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.session.own_loop import check, known_messages, mark
 from reverie.session.system_prompt import within
 

@@ -14,7 +14,7 @@ from reverie.core.messages import Text, ToolUse
 from reverie.core.request import Reply, Request
 from reverie.errors import InputError
 from reverie.events import Event, TroubleNoted
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.session.hooks import MOST_CONTINUATIONS, parsed
 
 

@@ -10,7 +10,7 @@ from reverie import Agent, Context, Memory
 from reverie.core.messages import Text, ToolResult, ToolUse
 from reverie.core.request import Reply
 from reverie.events import Event, MemoriesSurfaced
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.session.prefetch import touched
 
 ABOUT_FILE = "Amounts in src/ledger.py are kept in cents."

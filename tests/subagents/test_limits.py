@@ -2,7 +2,18 @@
 
 import pytest
 
-from reverie.subagents.members import CrewUsage, Limits, out_of_time, over_tokens, refusal
+from reverie.subagents.members import (
+    DONE,
+    Brief,
+    CrewUsage,
+    How,
+    Limits,
+    Member,
+    out_of_time,
+    over_tokens,
+    refusal,
+)
+from reverie.subagents.types import BUILT_IN
 
 LIMITS = Limits(depth=2, concurrent=3, tokens=1_000)
 
@@ -28,6 +39,27 @@ def test_refusals(standing, said):
 @pytest.mark.parametrize("limits", [Limits(depth=0), Limits(concurrent=0)])
 def test_nothing_is_a_limit_too(limits):
     assert "none are allowed" in str(refusal(limits, CrewUsage(0, 0, 0)))
+
+
+def member(how: How = "background") -> Member:
+    [general, *_] = BUILT_IN
+    brief = Brief("ada", general, how, "a task", "in words", "lead", 1, "ask", "/project")
+    return Member(brief, "a transcript", 0.0)
+
+
+def test_a_member_runs_until_there_is_a_reason_why_it_ended():
+    one = member()
+    assert not one.brief.asks
+    assert one.running
+    assert one.reachable
+    one.why = DONE
+    assert not one.running
+    assert not one.reachable
+
+
+def test_a_fork_gets_no_letters():
+    assert member("fork").running
+    assert not member("fork").reachable
 
 
 def test_tokens_run_out_at_the_limit():

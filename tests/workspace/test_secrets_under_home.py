@@ -25,7 +25,7 @@ from reverie.logs import WithoutSecrets
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.proposals import Proposal
 from reverie.memory.format.revisions import Author
-from reverie.models.scripted import ScriptedModel
+from reverie.models.offline import ScriptedModel
 from reverie.session.build import open_session
 from reverie.session.options import SessionOptions
 from reverie.workspace import Workspace, without_secrets

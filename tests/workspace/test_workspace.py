@@ -20,8 +20,7 @@ from reverie.models.anthropic import AnthropicModel
 from reverie.models.metered import MeteredModel
 from reverie.models.offline import OfflineModel
 from reverie.models.openai import OpenAIModel
-from reverie.models.retries import PatientModel
-from reverie.models.traced import TracedModel
+from reverie.models.wrappers import PatientModel, TracedModel
 from reverie.ports import complete
 from reverie.workspace import SystemClock, Workspace
 

@@ -26,7 +26,7 @@ from reverie.api.shared_loop import begin, close_at_exit
 from reverie.clients.hooks import claude_events
 from reverie.clients.hooks.events import HookEvent, SessionStarted
 from reverie.clients.hooks.service import HookService
-from reverie.clients.hooks.session_start import opening
+from reverie.clients.hooks.session_context import opening
 from reverie.conversation.redaction import without_secrets
 from reverie.events import no_listener
 

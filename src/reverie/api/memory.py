@@ -1,16 +1,18 @@
-"""`Memory`: the memory of one project as a library."""
+"""`Memory` and `AsyncMemory`: the memory of one project as a library."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from dataclasses import replace as changed
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from reverie.api.entries import PERSON, Entries, Filters, fits, stored_memory
 from reverie.api.forgetting import Forgetting
@@ -23,8 +25,8 @@ from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.past_sessions import conversations
 from reverie.recall.service import choose_embedder, index_episodes, open_ranker, recall_as_of
 from reverie.workspace import Workspace
+from reverie.workspace.editing import redo_last, undo, undo_last
 from reverie.workspace.handles import Located, locate_or_gone, required
-from reverie.workspace.undo import redo_last, undo, undo_last
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -315,3 +317,75 @@ def open_for(
     if memory is None or memory is False:
         return place.open(), memory
     return place.beside(memory.place).open(), memory.place.open().memory()
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _in_thread(
+    method: Callable[Concatenate[Memory, P], T],
+) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]]:
+    """The method as a coroutine: it reads and writes files, which would hold up the loop."""
+
+    async def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(partial(method, self.sync, *args, **kwargs))
+
+    # Not functools.wraps, which hides the changed signature from type checkers.
+    call.__name__, call.__doc__ = method.__name__, method.__doc__
+    return call
+
+
+class AsyncMemory:
+    """`Memory` with coroutines: the same names, arguments and results, off the event loop.
+
+    `sync` is the memory itself; pass that to `Context(memory=…)` or `Agent(memory=…)`.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        """Use `await AsyncMemory.open()`, or wrap a memory that is open."""
+        self.sync = memory
+
+    @classmethod
+    async def open(
+        cls,
+        project: str | PathLike[str] | None = None,
+        *,
+        home: str | PathLike[str] | None = None,
+        settings: Overrides | None = None,
+        clock: Clock | None = None,
+        user: str | None = None,
+        key: str = "",
+    ) -> AsyncMemory:
+        """As `Memory.open`."""
+        place = Location.of(project, home, settings, clock, user, key)
+        return cls(await asyncio.to_thread(Memory, place))
+
+    @property
+    def directory(self) -> Path:
+        return self.sync.directory
+
+    remember = _in_thread(Memory.remember)
+    add = _in_thread(Memory.add)
+    recall = _in_thread(Memory.recall)
+    search = _in_thread(Memory.search)
+    get = _in_thread(Memory.get)
+    list = _in_thread(Memory.list)
+    update = _in_thread(Memory.update)
+    delete = _in_thread(Memory.delete)
+    delete_all = _in_thread(Memory.delete_all)
+    read = _in_thread(Memory.read)
+    forget = _in_thread(Memory.forget)
+    history = _in_thread(Memory.history)
+    undo = _in_thread(Memory.undo)
+    redo = _in_thread(Memory.redo)
+    move = _in_thread(Memory.move)
+    import_ = _in_thread(Memory.import_)
+    export = _in_thread(Memory.export)
+    aclose = _in_thread(Memory.close)
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()

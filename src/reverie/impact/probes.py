@@ -25,8 +25,8 @@ from reverie.impact.asking import (
     recall_on_copy,
     share_of,
 )
-from reverie.impact.intervals import paired
 from reverie.impact.replay import Progress, in_words
+from reverie.impact.report import paired
 from reverie.memory.format.age import expired
 from reverie.recall.past_sessions import conversations
 from reverie.text.words import terms

@@ -25,8 +25,7 @@ from reverie.impact.asking import (
     recall_on_copy,
     share_of,
 )
-from reverie.impact.intervals import paired
-from reverie.impact.outcomes import is_correction
+from reverie.impact.report import is_correction, paired
 from reverie.memory.format.attachment import LABEL as RECALL
 from reverie.recall.past_sessions import conversations
 

@@ -1,24 +1,291 @@
-"""Whether memory helped: the arms of the holdout compared, and the last replay and probes.
+"""Whether memory helped: what became of each session, the arms of the holdout compared, the last measurements.
 
-Nothing is left out that is not flattering: intervals, null results, and a harm column.
+Outcomes are counted by rules from the transcript. A correction is a prompt that begins by taking something
+back ("no, …", "that's wrong", "I said …") or asks to undo what was just done. Unflattering results are
+reported, too: intervals, null results, and a harm column.
 """
 
 from __future__ import annotations
 
+import itertools
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from reverie.context.facts.calls import action_of
 from reverie.conversation import transcripts
+from reverie.conversation.records import MemoriesShown, Record, Said, Used
+from reverie.core.messages import Attachment, ToolUse
 from reverie.errors import ReverieError
 from reverie.files.json_files import read_json, write_json
-from reverie.impact.intervals import FEWEST, between
-from reverie.impact.outcomes import MEASURES, SessionOutcome, count_session, pricer, with_repeats
+from reverie.memory.format.attachment import LABEL as RECALL
+from reverie.models import selection as choosing
 from reverie.recall.holdout import Arm, arms
 from reverie.recall.past_sessions import conversations
+from reverie.text.likeness import compare
+from reverie.text.words import terms
 
 if TYPE_CHECKING:
+    from reverie.settings import Settings
     from reverie.workspace import Workspace
+
+
+# Fewer pairs, or sessions in an arm, say which way it points and no more.
+FEWEST = 5
+ROUNDS = 2_000
+_SEED = 20_260
+
+Verdict: TypeAlias = Literal[
+    "nothing to compare", "directional", "no difference", "lower", "higher"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference of means (with memory − without) and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.n == 0:
+            return "nothing to compare"
+        if self.n < FEWEST:
+            return "directional"
+        if self.low > 0:
+            return "higher"
+        return "lower" if self.high < 0 else "no difference"
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self) | {"verdict": self.verdict}
+
+
+def paired(differences: Sequence[float]) -> Difference:
+    """The mean of paired differences."""
+    return _bootstrapped(len(differences), lambda pick: fmean(pick(differences)))
+
+
+def between(with_memory: Sequence[float], without: Sequence[float]) -> Difference:
+    """The difference of the means of two arms; the smaller arm counts as the number."""
+    n = min(len(with_memory), len(without))
+    return _bootstrapped(n, lambda pick: fmean(pick(with_memory)) - fmean(pick(without)))
+
+
+Pick: TypeAlias = Callable[[Sequence[float]], Sequence[float]]
+
+
+def _bootstrapped(n: int, statistic: Callable[[Pick], float]) -> Difference:
+    if n == 0:
+        return Difference(0.0, 0.0, 0.0, 0)
+    chance = random.Random(_SEED)
+
+    def resampled(values: Sequence[float]) -> Sequence[float]:
+        return chance.choices(values, k=len(values))
+
+    found = sorted(statistic(resampled) for _ in range(ROUNDS))
+    cut = round(ROUNDS * 0.025)
+    return Difference(statistic(lambda values: values), found[cut], found[-1 - cut], n)
+
+
+# --- outcomes of a session ---
+
+
+_CORRECTS = re.compile(
+    r"""^\W*(?:
+        no\b(?!\s+(?:problem|worries|rush|idea|need))|nope\b|nein\b|non\b(?!-)|wrong\b|stop\b|wait,?\s+no\b
+      | that(?:['’]s|\s+is)\s+(?:not|wrong|incorrect)|this\s+is\s+(?:not|wrong)|not\s+(?:like\s+)?that\b
+      | actually,?\s+(?:no|it|we|use|the)\b|i\s+(?:said|told\s+you|meant|asked\s+for|already)\b
+      | (?:as|like)\s+i\s+(?:said|told)|again[,:]|don['’]t\s|you\s+(?:forgot|missed|were\s+supposed)
+      | das\s+ist\s+(?:falsch|nicht)|ich\s+(?:sagte|habe\s+(?:doch\s+)?gesagt)|nicht\s+so\b
+      | c['’]est\s+(?:faux|pas)|j['’]ai\s+dit|no,?\s+eso|te\s+dije
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_REVERTS = re.compile(
+    r"\b(?:revert|undo|roll\s+back|put\s+(?:it|that)\s+back|mach\s+das\s+rückgängig)\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"\?\s*$", re.MULTILINE)
+# A longer prompt is a task with a history, not a correction in a few words.
+_LONGEST_CORRECTION = 1_200
+# A pause longer than this is no work on the task.
+_LONGEST_PAUSE = 600.0
+_FEWEST_SHARED_WORDS = 3
+_SAME_SHARE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOutcome:
+    """The counts of one session."""
+
+    session: str
+    prompts: int = 0
+    corrections: int = 0
+    repeated_corrections: int = 0
+    rereads: int = 0
+    reasked: int = 0
+    tool_calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    minutes: float = 0.0
+    memories_shown: int = 0
+
+
+# What the arms are compared on; less is better for each of them.
+MEASURES = tuple(
+    field.name
+    for field in fields(SessionOutcome)
+    if field.name not in ("session", "memories_shown")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSession:
+    """A session that was counted, and what its person said that another session may repeat."""
+
+    outcome: SessionOutcome
+    corrections: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+
+
+def is_correction(text: str) -> bool:
+    """Whether a prompt takes back what was just done or said."""
+    short = len(text) <= _LONGEST_CORRECTION
+    return short and bool(_CORRECTS.search(text) or _REVERTS.search(text.partition("\n")[0][:200]))
+
+
+Price: TypeAlias = Callable[[Used], float]
+
+
+def unpriced(used: Used) -> float:
+    """For transcripts whose prices do not matter."""
+    return 0.0
+
+
+def pricer(settings: Settings) -> Price:
+    """The price of a recorded call, 0 where the model's price is not known."""
+
+    def price(used: Used) -> float:
+        row = choosing.find_row(settings, used.model)
+        known = choosing.price_of(settings, used.model.partition(":")[2] or used.model, row)
+        return known.cost(used.usage) if known else 0.0
+
+    return price
+
+
+def count_session(name: str, records: Sequence[Record], price: Price = unpriced) -> CountedSession:
+    """Count one session; what it repeats of others is counted by `with_repeats`."""
+    prompts = _prompts(records)
+    # The first prompt of a session has nothing to correct.
+    corrections = tuple(text for text in prompts[1:] if is_correction(text))
+    questions = tuple(text for text in prompts if _QUESTION.search(text) and len(text) < 500)
+    messages = [record.message for record in records if isinstance(record, Said)]
+    calls = [
+        block for message in messages for block in message.blocks if isinstance(block, ToolUse)
+    ]
+    used = [record for record in records if isinstance(record, Used)]
+    shown = sum(len(record.files) for record in records if isinstance(record, MemoriesShown))
+    attached = sum(
+        isinstance(block, Attachment) and block.label == RECALL
+        for message in messages
+        for block in message.blocks
+    )
+    last = {one.response: one for one in used}.values()
+    return CountedSession(
+        SessionOutcome(
+            name,
+            prompts=len(prompts),
+            corrections=len(corrections),
+            rereads=_rereads(calls),
+            tool_calls=len(calls),
+            tokens=sum(one.usage.context for one in last),
+            cost=sum(map(price, last)),
+            minutes=_minutes([message.at for message in messages if message.at]),
+            memories_shown=shown or attached,
+        ),
+        corrections,
+        questions,
+    )
+
+
+def _prompts(records: Iterable[Record]) -> list[str]:
+    found = []
+    for record in records:
+        if isinstance(record, Said) and record.message.origin == "user":
+            text = record.message.text.strip()
+            if text and not text.startswith("<"):
+                found.append(text)
+    return found
+
+
+def _rereads(calls: Sequence[ToolUse]) -> int:
+    """How often a file was read that had been read before and not been changed since."""
+    seen: Counter[str] = Counter()
+    again = 0
+    for call in calls:
+        action = action_of(call)
+        if action.kind == "read" and action.target:
+            again += seen[action.target] > 0
+            seen[action.target] += 1
+        elif action.kind in ("edit", "write"):
+            seen.pop(action.target, None)
+    return again
+
+
+def _minutes(times: Sequence[float]) -> float:
+    """Time at work: the pauses between messages, each up to ten minutes."""
+    ordered = sorted(times)
+    pauses = (min(b - a, _LONGEST_PAUSE) for a, b in itertools.pairwise(ordered))
+    return sum(pauses) / 60
+
+
+# --- what was said before, in another session ---
+
+
+def with_repeats(sessions: Sequence[CountedSession]) -> list[SessionOutcome]:
+    """The outcomes (oldest session first) with corrections and questions that were said before."""
+    corrected: list[str] = []
+    asked: list[str] = []
+    found = []
+    for one in sessions:
+        again = sum(_said_before(text, corrected) for text in one.corrections)
+        reasked = sum(_said_before(text, asked) for text in one.questions)
+        found.append(replace(one.outcome, repeated_corrections=again, reasked=reasked))
+        corrected += one.corrections
+        asked += one.questions
+    return found
+
+
+def _said_before(text: str, earlier: Sequence[str]) -> bool:
+    return any(_same(text, old) for old in earlier)
+
+
+def _same(text: str, old: str) -> bool:
+    """The same thing said again: by the judge of memories, or by most of its words."""
+    ours, theirs = set(terms(_bare(text))), set(terms(_bare(old)))
+    shared = len(ours & theirs)
+    if shared < _FEWEST_SHARED_WORDS:
+        return False
+    if shared / min(len(ours), len(theirs)) >= _SAME_SHARE:
+        return True
+    return compare(_bare(text), _bare(old)).likeness in ("duplicate", "extends")
+
+
+def _bare(text: str) -> str:
+    """A correction without the words that only say that it is one."""
+    return _CORRECTS.sub("", text, count=1)[:_LONGEST_CORRECTION]
+
+
+# --- the report ---
+
 
 FOLDER = "impact"
 

@@ -22,8 +22,13 @@ from reverie.core.usage import Prices, Usage
 from reverie.core.window import Capabilities, Ttl, split_suffix
 from reverie.errors import ReplyBroken
 from reverie.models import anthropic_wire as wire
-from reverie.models.failures import sdk_failures, sdk_missing
-from reverie.models.streaming import CONNECT_SECONDS, IDLE_SECONDS, streamed
+from reverie.models.failures import (
+    CONNECT_SECONDS,
+    IDLE_SECONDS,
+    sdk_failures,
+    sdk_missing,
+    streamed,
+)
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic

@@ -1,13 +1,14 @@
-"""Translate errors of the provider SDKs to Reverie's errors; both SDKs have the same hierarchy."""
+"""What the provider SDKs have in common: their errors as Reverie's, their event streams as stream items."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
+from reverie.core.request import Reply, StreamItem
 from reverie.errors import (
     AccessDenied,
     InputError,
@@ -160,3 +161,28 @@ def _wait(error: Exception) -> float | None:
         return float(headers.get("retry-after", ""))
     except ValueError:
         return None
+
+
+class Accumulator(Protocol):
+    """Turns a provider's events into deltas and, at the end, a complete reply."""
+
+    def feed(self, event: dict[str, Any]) -> list[StreamItem]: ...
+
+    def reply(self) -> Reply: ...
+
+
+# Default time-outs: between two events, and for connecting.
+IDLE_SECONDS = 180.0
+CONNECT_SECONDS = 10.0
+
+
+async def streamed(events: Any, accumulator: Accumulator, call: Call) -> AsyncIterator[StreamItem]:
+    """Yield deltas as they arrive, then the reply; always close the connection."""
+    try:
+        async for event in events:
+            call.began = True
+            for item in accumulator.feed(event.model_dump(mode="json", warnings=False)):
+                yield item
+    finally:
+        await events.close()
+    yield accumulator.reply()

@@ -12,8 +12,14 @@ from reverie.core.usage import Prices
 from reverie.core.window import Capabilities, split_suffix
 from reverie.models import openai_chat as chat
 from reverie.models import openai_responses as responses
-from reverie.models.failures import sdk_failures, sdk_missing
-from reverie.models.streaming import CONNECT_SECONDS, IDLE_SECONDS, Accumulator, streamed
+from reverie.models.failures import (
+    CONNECT_SECONDS,
+    IDLE_SECONDS,
+    Accumulator,
+    sdk_failures,
+    sdk_missing,
+    streamed,
+)
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -17,7 +17,7 @@ from reverie.ports import ExactCounter
 from reverie.settings import Provider, Settings, secret
 
 if TYPE_CHECKING:
-    from reverie.models.retries import Sleep
+    from reverie.models.wrappers import Sleep
     from reverie.ports import Model
 
 
@@ -28,7 +28,7 @@ _RETRIES_BEFORE_FALLBACK = 2
 
 def patient_model(settings: Settings, name: str, sleep: Sleep | None = None) -> Model:
     """The model of that name, with retries."""
-    from reverie.models.retries import PatientModel
+    from reverie.models.wrappers import PatientModel
 
     model = make_model(settings, name)
     retries = int(str(settings["models.retries"]))

@@ -21,7 +21,7 @@ from reverie.core.request import Reply, ToolSpec
 from reverie.core.window import Ttl
 from reverie.errors import InputError
 from reverie.models import anthropic, anthropic_wire, openai_chat, openai_responses
-from reverie.models.streaming import Accumulator
+from reverie.models.failures import Accumulator
 from reverie.proxy import gemini
 from reverie.proxy.upstream import Family
 

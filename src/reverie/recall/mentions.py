@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from reverie.agent.searching.patterns import PathPattern
+from reverie.agent.patterns import PathPattern
 from reverie.memory.format.manifest import ManifestEntry
 from reverie.memory.format.topic import Anchor, Topic
 from reverie.ports import TopicReader

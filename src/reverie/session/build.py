@@ -28,7 +28,7 @@ from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Head, Options
 from reverie.errors import InputError
 from reverie.files.locks import sole
-from reverie.learning.dreaming.daily_log import log_tool
+from reverie.learning.dreaming.log import log_tool
 from reverie.models.selection import OFFLINE
 from reverie.recall.service import choose_embedder, open_ranker
 from reverie.session.crew import accept_letters, close_crew, new_crew, record_crew, watched

@@ -23,7 +23,7 @@ from reverie.errors import InputError
 from reverie.events import Announce, TroubleNoted
 from reverie.settings.sources import environment
 from reverie.settings.trust import said_about
-from reverie.workspace.own_hooks import HOOKS, Command, commands_in, hooks_file, problem_in
+from reverie.workspace.trust import HOOKS, Command, commands_in, hooks_file, problem_in
 
 if TYPE_CHECKING:
     from reverie.agent.permissions import Call, HooksSay

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from reverie.agent.deferred_tools import beyond, searching
 from reverie.agent.kit import standard_kit
 from reverie.agent.kit.web_fetch import web_fetch_tool
 from reverie.agent.permissions import Consent, Permission, also_within, by_mode
-from reverie.agent.toolbox import Toolbox
+from reverie.agent.toolbox import Toolbox, beyond, searching
 from reverie.agent.tools import Todo, Tool, Workplace
 from reverie.context.collapse import expand_tool
 from reverie.context.folding import Folding
@@ -23,9 +22,8 @@ from reverie.recall.service import memory_tool
 from reverie.session.options import SessionOptions
 from reverie.settings.schema import NEVER
 from reverie.settings.sources import environment
-from reverie.subagents.agent_tool import agent_tool
 from reverie.subagents.crew import Place
-from reverie.subagents.send_message import send_message_tool
+from reverie.subagents.tools import agent_tool, send_message_tool
 
 if TYPE_CHECKING:
     from reverie.agent.tools import Status

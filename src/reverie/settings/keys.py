@@ -112,8 +112,7 @@ def _from_keyring(name: str) -> str | None:
         return None
     try:
         stored = keyring.get_password(SERVICE, name)
-    # Backends raise any exception; treat a broken or locked keyring as an empty one.
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - backends raise anything; a locked keyring counts as empty
         _log("the keyring gave no %s: %r", name, error)
         return None
     return stored.strip() or None if isinstance(stored, str) else None

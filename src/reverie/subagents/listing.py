@@ -19,7 +19,7 @@ from reverie.subagents.crew import LOST, Crew
 from reverie.subagents.identity import LETTERS
 from reverie.subagents.letters import LEAD, Letter, parse_letters
 from reverie.subagents.members import DONE, Member
-from reverie.subagents.send_message import NAME as SEND
+from reverie.subagents.tools import SEND_MESSAGE as SEND
 
 if TYPE_CHECKING:
     from reverie.subagents.types import AgentType, Catalogue

@@ -151,8 +151,8 @@ MOST_DESCRIPTIONS = 12_000
 LONGEST_DESCRIPTION = 600
 
 _AGENT = """\
-Give a task to another agent. Use it for work that would fill this conversation with detail nobody \
-needs afterwards (broad searches, long logs), or that can go on beside yours; do small things yourself. \
+Give a task to another agent. Use it for work that would fill this conversation with detail that is not \
+needed afterwards (broad searches, long logs), or that can go on beside yours; do small things yourself. \
 The other agent knows nothing of this conversation unless it is a fork: put the goal, the relevant \
 paths, what you know already and what you want back into the task.
 

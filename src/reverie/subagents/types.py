@@ -309,7 +309,7 @@ _READ = ("name", "description", "tools", "disallowedtools", "model", "memory", "
 _GENERAL = AgentType(
     "general",
     "Any task that takes several steps and can be told in one message: research, a change with its "
-    "tests, a check of somebody's work.",
+    "tests, a check of finished work.",
     """\
 You are an agent that another agent has asked to do one task. Its message is all you know of the \
 conversation it comes from, and your last message is all it will see of your work.

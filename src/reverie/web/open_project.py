@@ -22,8 +22,8 @@ from reverie.memory.format.manifest import is_index, newest_first
 from reverie.memory.format.revisions import Author
 from reverie.recall.past_sessions import conversations
 from reverie.recall.service import choose_embedder, open_ranker
+from reverie.workspace.handles import row_of
 from reverie.workspace.inbox import Inbox, open_inbox
-from reverie.workspace.listing import row_of
 
 if TYPE_CHECKING:
     from starlette.datastructures import FormData, QueryParams

@@ -22,15 +22,7 @@ from starlette.staticfiles import StaticFiles
 
 from reverie import http_server
 from reverie.errors import InputError, ReverieError
-from reverie.web import (
-    dream_pages,
-    history_pages,
-    inbox_pages,
-    memory_actions,
-    memory_pages,
-    report_pages,
-    session_pages,
-)
+from reverie.web import change_pages, memory_actions, memory_pages, session_pages
 from reverie.web.open_project import OpenProject, PageRequest
 from reverie.web.rendering import page
 from reverie.web.security import CSRF, HOST, Access, Gate
@@ -51,27 +43,27 @@ PAGES: dict[str, Page] = {
     "/memory/{label:path}": memory_pages.one,
     "/source": memory_pages.source,
     "/receipt/{key}": memory_actions.receipt,
-    "/history": history_pages.listing,
-    "/history/{revision}": history_pages.one,
-    "/inbox": inbox_pages.listing,
-    "/inbox/{id}": inbox_pages.one,
-    "/dreams": dream_pages.listing,
-    "/dreams/{id}": dream_pages.one,
+    "/history": change_pages.history_list,
+    "/history/{revision}": change_pages.history_detail,
+    "/inbox": change_pages.inbox_list,
+    "/inbox/{id}": change_pages.inbox_detail,
+    "/dreams": change_pages.dream_list,
+    "/dreams/{id}": change_pages.dream_detail,
     "/sessions": session_pages.listing,
     "/sessions/{id}": session_pages.one,
     "/sessions/{id}/series": session_pages.series,
-    "/spend": report_pages.spend,
-    "/impact": report_pages.impact,
-    "/health": report_pages.health,
-    "/keys": report_pages.keys,
+    "/spend": session_pages.spend,
+    "/impact": session_pages.impact,
+    "/health": session_pages.health,
+    "/keys": session_pages.keys,
 }
 CHANGES: dict[str, Page] = {
     "/memory": memory_actions.bulk,
     "/memory/{label:path}": memory_actions.change,
-    "/history/{revision}": history_pages.undo,
-    "/inbox": inbox_pages.decide,
-    "/inbox/{id}": inbox_pages.decide,
-    "/dreams/{id}": dream_pages.decide,
+    "/history/{revision}": change_pages.undo,
+    "/inbox": change_pages.decide_proposal,
+    "/inbox/{id}": change_pages.decide_proposal,
+    "/dreams/{id}": change_pages.decide_change,
 }
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reverie.memory.service.opening import Service
     from reverie.memory.store import FileStore
     from reverie.models.metered import MeteredModel
-    from reverie.models.retries import Sleep
+    from reverie.models.wrappers import Sleep
     from reverie.ports import Clock, Model
 
 
@@ -104,7 +104,7 @@ class Workspace:
         if holder is None or holder == owner.folder or not plain:
             return ""
         from reverie.memory.opening import open_memory
-        from reverie.memory.sync.clones import join_clone
+        from reverie.memory.sync.merging import join_clone
 
         def open_store(folder: Path) -> FileStore:
             place = MemoryLocation(folder / "memory", folder)
@@ -347,7 +347,7 @@ class Workspace:
         from reverie.models.metered import MeteredModel
 
         if self.settings.flag("telemetry.enabled"):
-            from reverie.models.traced import TracedModel
+            from reverie.models.wrappers import TracedModel
 
             bare = TracedModel(bare, self.clock, purpose)
         caps = self.caps(purpose)

@@ -1,16 +1,22 @@
-"""Save an edited memory: the text is checked, and based on the version that was read."""
+"""Save an edited memory, based on the version that was read; undo and redo over all memories of a project."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reverie.errors import InputError
+from reverie.memory.changes import undo as keeper
 from reverie.memory.format.topic import LARGEST_FILE, Topic, parse
+from reverie.workspace.inbox import open_inbox
 
 if TYPE_CHECKING:
     from reverie.memory.format.revisions import Author, Revision
     from reverie.memory.opening import OpenMemory
+    from reverie.ports import History
+    from reverie.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +63,113 @@ def _problem(data: bytes, fresh: Topic, before: Topic) -> str | None:
     if fresh.problem is not None and fresh.problem != before.problem:
         return f"not saved: {fresh.problem}"
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class UndoResult:
+    """The undone revisions of a memory, the revision that undid them, and proposals that wait again."""
+
+    memory: OpenMemory
+    revisions: tuple[Revision, ...]
+    made: Revision
+    waiting: tuple[str, ...] = ()
+
+
+def undo(
+    app: Workspace, memory: OpenMemory, revisions: Sequence[Revision], author: Author
+) -> UndoResult:
+    """Undo these revisions (newest first), all or none."""
+    undone = keeper.undo(memory.store, memory.history, revisions, author)
+    return _followed(app, memory, undone.revisions, undone.made)
+
+
+def undo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) -> UndoResult:
+    """Undo the last change of any memory that is not undone yet; each call goes one further back."""
+    if all(next(memory.history.log(), None) is None for memory in memories):
+        raise InputError("there is nothing to undo: this memory has no history yet")
+    found = [_Standing(one, keeper.undoable(one.history)) for one in memories]
+    made = _first(app, found, _newest_change, author)
+    return made or _nothing("undo", "no change is left")
+
+
+def redo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) -> UndoResult:
+    """Redo the last undo; later changes stay."""
+    found = [_Standing(one, keeper.redoable(one.history)) for one in memories]
+    made = _first(app, found, _newest_undo, author)
+    return made or _nothing("redo", "nothing was undone")
+
+
+@dataclass(slots=True)
+class _Standing:
+    """The revisions of a memory that can be undone, next one first."""
+
+    memory: OpenMemory
+    left: tuple[Revision, ...]
+
+
+_Choice = Callable[[list[_Standing]], _Standing]
+
+
+def _first(
+    app: Workspace, found: list[_Standing], choose: _Choice, author: Author
+) -> UndoResult | None:
+    """Undo the first revision that has an effect; one that was reverted by hand has none."""
+    while standing := [one for one in found if one.left]:
+        chosen = choose(standing)
+        memory, revision = chosen.memory, chosen.left[0]
+        made = keeper.take_back(memory.store, memory.history, [revision], author)
+        if made is not None:
+            return _followed(app, memory, (revision,), made)
+        chosen.left = chosen.left[1:]
+    return None
+
+
+def _newest_change(standing: list[_Standing]) -> _Standing:
+    """The newest change; for two changes in the same second the person must choose."""
+    newest = max(one.left[0].at for one in standing)
+    fitting = [one for one in standing if one.left[0].at == newest]
+    if len(fitting) > 1:
+        changes = (one.left[0] for one in fitting)
+        choices = " or ".join(f"{one.short} ({one.summary})" for one in changes)
+        raise InputError(f"two changes were made in the same second; say which one: {choices}")
+    return fitting[0]
+
+
+def _newest_undo(standing: list[_Standing]) -> _Standing:
+    """The newest undo; of two in the same second, the one that undid the older change."""
+
+    def order(one: _Standing) -> tuple[float, float]:
+        undone = [one.memory.history.revision(id_).at for id_ in one.left[0].author.undoes]
+        return one.left[0].at, -min(undone, default=0)
+
+    return max(standing, key=order)
+
+
+def _nothing(verb: str, why: str) -> UndoResult:
+    raise InputError(f"there is nothing to {verb}: {why}; `reverie log` shows every change")
+
+
+def _followed(
+    app: Workspace, memory: OpenMemory, revisions: Sequence[Revision], made: Revision
+) -> UndoResult:
+    """Update the inbox: undoing an approval makes its proposal wait again, redoing settles it."""
+    inbox = open_inbox(app, app.memory())
+    waiting = []
+    for revision in revisions:
+        for proposal, agreed in _decided(memory.history, revision):
+            if agreed and inbox.bring_back(proposal):
+                waiting.append(proposal)
+            elif not agreed:
+                inbox.settle(proposal)
+    named = tuple(map(memory.named, revisions))
+    return UndoResult(memory, named, memory.named(made), tuple(waiting))
+
+
+def _decided(history: History, revision: Revision) -> Iterator[tuple[str, bool]]:
+    """The proposals that a revision approved (True), or whose approval it undid (False)."""
+    if revision.author.proposal:
+        yield revision.author.proposal, True
+    for id_ in revision.author.undoes:
+        with suppress(InputError):
+            for proposal, agreed in _decided(history, history.revision(id_)):
+                yield proposal, not agreed

@@ -12,7 +12,7 @@ import pytest
 from tests.agent.workplaces import call
 from tests.place import git
 
-from reverie.agent.kit import grep
+from reverie.agent.kit import search
 from reverie.agent.tools import Workplace
 
 HAS_RIPGREP = shutil.which("rg") is not None
@@ -140,7 +140,7 @@ async def test_an_expression_that_takes_for_ever_is_stopped(
 ) -> None:
     if desk.environment["PATH"]:
         pytest.skip("ripgrep has no such expressions")
-    monkeypatch.setattr(grep, "SECONDS", 1)
+    monkeypatch.setattr(search, "SECONDS", 1)
     (desk.root / "trap").write_text("a" * 40 + "!")
     result = await call(desk, "Grep", pattern="(a+)+$", path="trap")
     assert result.is_error

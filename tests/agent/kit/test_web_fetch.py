@@ -13,9 +13,8 @@ import pytest
 from tests.agent.workplaces import call
 
 from reverie.agent.kit import web
-from reverie.agent.kit.readable import page_text
 from reverie.agent.kit.web import is_public
-from reverie.agent.kit.web_fetch import web_fetch_tool
+from reverie.agent.kit.web_fetch import page_text, web_fetch_tool
 from reverie.agent.tools import Workplace
 from reverie.core.messages import ToolResult
 from reverie.errors import InputError

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.place import git
 
-from reverie.agent.searching.patterns import files_below, parse_rule
+from reverie.agent.patterns import files_below, parse_rule
 
 
 def lay_out(root: Path, files: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.agent.searching.patterns import PathPattern, is_magic
+from reverie.agent.patterns import PathPattern, is_magic
 
 
 @pytest.mark.parametrize(

@@ -531,6 +531,21 @@ HOSTILE = (
     "cat x<(ls)",
     "cat <&$X",
     "git config user.name-- --get",
+    # A reader's name among the arguments of a writer.
+    "timeout 5 rm ls",
+    "time -p rm ls",
+    "nice -n 5 rm ls",
+    "timeout 5 git push log",
+    # What the shell puts there is not known.
+    "$X",
+    "$(echo rm) x",
+    '"$X" x',
+    "~/ls",
+    "$(echo rm) ls",
+    "$X ls",
+    "git $X",
+    "find . $X",
+    "sort $X",
 )
 
 

@@ -24,7 +24,7 @@ from tests.conversation.test_codex import META, spoke
 from tests.place import Place
 
 from reverie import __version__
-from reverie.cli.wiring import daemon_checks
+from reverie.cli.wiring import client_checks
 from reverie.clients import hook_client
 from reverie.clients.daemon import control
 from reverie.clients.daemon.control import Address, DaemonPlace
@@ -605,7 +605,7 @@ class TestDoctor:
     def test_another_version_and_a_python_that_is_gone_are_wrong(
         self, status: dict[str, Any], told: str
     ) -> None:
-        (finding,) = daemon_checks._running(status)
+        (finding,) = client_checks._running_daemon(status)
         assert finding.state == "wrong"
         assert told in finding.what
         assert "reverie daemon stop" in (finding.advice or "")
@@ -615,5 +615,5 @@ class TestDoctor:
         self, free: int, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         usage = shutil.disk_usage(tmp_path)._replace(free=free)
-        monkeypatch.setattr(daemon_checks.shutil, "disk_usage", lambda path: usage)
-        assert [one.state for one in daemon_checks.examine_disk(tmp_path / "none")] == [state]
+        monkeypatch.setattr(client_checks.shutil, "disk_usage", lambda path: usage)
+        assert [one.state for one in client_checks.examine_disk(tmp_path / "none")] == [state]

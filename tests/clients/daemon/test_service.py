@@ -11,7 +11,6 @@ from tests.cli.run import done
 from tests.place import Place
 
 from reverie.clients import hook_client
-from reverie.clients.daemon import servers
 from reverie.clients.daemon import service as services
 from reverie.clients.daemon.service import Service
 from reverie.clients.daemon.wire import WorkQueue
@@ -108,17 +107,17 @@ async def codex_starts(service: Service, place: Place, session: str = "s1") -> s
 async def test_a_session_of_codex_starts_when_our_server_has_told_its_tools(
     service: Service, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(servers, "LONGEST_SECONDS", 60.0)
+    monkeypatch.setattr(services, "LONGEST_SECONDS", 60.0)
     done("install", "codex", "--yes")
     starting = asyncio.create_task(codex_starts(service, place))
     looked = asyncio.Event()
-    listed = servers._listed
+    listed = services._listed
 
     def look(folder: Path, project: Path) -> bool:
         asyncio.get_running_loop().call_soon(looked.set)
         return listed(folder, project)
 
-    monkeypatch.setattr(servers, "_listed", look)
+    monkeypatch.setattr(services, "_listed", look)
     hook_client.mark_listed(str(place.home), str(place.base / "another"))
     await looked.wait()
     assert not starting.done()
@@ -132,7 +131,7 @@ async def test_a_session_of_codex_starts_when_our_server_has_told_its_tools(
 async def test_a_session_does_not_wait_for_a_server_that_will_not_come(
     service: Service, place: Place, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    monkeypatch.setattr(servers, "LONGEST_SECONDS", 0.0 if way == "a dead server" else 600.0)
+    monkeypatch.setattr(services, "LONGEST_SECONDS", 0.0 if way == "a dead server" else 600.0)
     done("install", "codex", "--yes", *(["--no-mcp"] if way == "without a server" else []))
     marks = place.home / hook_client.FOLDER / hook_client.LISTED
     if way == "server switched off":

@@ -102,11 +102,13 @@ def test_the_start_of_a_conversation_is_its_first_message_and_the_records_after_
 
 
 def test_marks_for_an_hour():
-    marks = placed("1h")(talk(), StandingMarks(), EXPLICIT)
-    assert marks == (Mark(1, "1h"), Mark(2, "1h"), Mark(4, "1h"))
+    for chain in (talk(), talk(Thinking("hm"), Text(""))):
+        marks = placed("1h")(chain, StandingMarks(), EXPLICIT)
+        assert marks == (Mark(1, "1h"), Mark(2, "1h"), Mark(4, "1h"))
 
 
 QUESTION = Text(filler(20))
+SOME = Text(filler(120))
 MUCH = Text(filler(2_000))
 
 
@@ -116,6 +118,7 @@ MUCH = Text(filler(2_000))
         (talk(QUESTION, blocks=8), StandingMarks(9), {10: "1h", 1: "1h", 2: "1h"}),
         (talk(result("a", "found"), blocks=8), StandingMarks(9), {10: "1h", 1: "1h", 2: "1h"}),
         (talk(QUESTION, blocks=8), StandingMarks(9, 9), {10: "5m", 9: "1h", 1: "1h", 2: "1h"}),
+        (talk(SOME, blocks=8), StandingMarks(9), {10: "1h", 1: "1h", 2: "1h"}),
         (talk(MUCH, blocks=8), StandingMarks(9), {10: "5m", 1: "5m", 2: "5m"}),
         (talk(QUESTION, blocks=8), StandingMarks(), {10: "5m", 1: "5m", 2: "5m"}),
         (talk(MUCH, blocks=8), StandingMarks(9, 6), {10: "5m", 6: "1h", 1: "1h", 2: "1h"}),
@@ -126,6 +129,7 @@ MUCH = Text(filler(2_000))
         "a person may pause: little is new, an hour is cheap",
         "after a tool as well: the answer follows, and the person thinks",
         "what an older hour covers needs no other",
+        "what is new costs less than a pause would",
         "too much is new",
         "all is new",
         "an hour bought before is kept",

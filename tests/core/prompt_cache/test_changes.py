@@ -100,6 +100,7 @@ def test_what_changed_in_the_messages(said, detail):
         (b"", b"x", "byte 0: “” → “x”"),
         (b"same", b"same", "byte 4: “same” → “same”"),
         (b"a" * 50 + b"x", b"a" * 50 + b"y", "byte 50: “…aaaaaaaaaaaax” → “…aaaaaaaaaaaay”"),
+        (b"x" + b"a" * 23, b"y" + b"a" * 24, f"byte 0: “x{'a' * 23}” → “y{'a' * 23}…”"),
         ("é".encode(), "è".encode(), "byte 1: “é” → “è”"),
     ],
 )

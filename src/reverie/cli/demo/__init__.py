@@ -47,11 +47,11 @@ def command(frame: Invocation, fast: bool, output: Path | None, no_open: bool, k
     from reverie.cli.running import run
 
     target = page.free(output or Path.cwd())
-    told = not (frame.as_json or frame.quiet)
-    watched = told and sys.stdout.isatty()
+    printed = not (frame.as_json or frame.quiet)
+    watched = printed and sys.stdout.isatty()
     with _scratch(keep=keep) as folder, away_from_home(folder / "person"):
         pace = _PACE if watched and not fast else 0.0
-        view = screen.LiveView(console(), pace) if told else None
+        view = screen.LiveView(console(), pace) if printed else None
         runs = run(screen.play(folder, view, frame.verbose))
         files = [str(file) for file in page.save(runs, target)]
     kept = str(folder) if keep else None

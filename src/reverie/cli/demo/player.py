@@ -198,8 +198,8 @@ def _fired(event: events.Event, session: Session) -> Iterator[Fired]:
         case events.MemoriesSurfaced():
             yield Fired(RECALL, files)
         case events.MemoriesSaved(_, waiting):
-            told = (f"saved: {files}" if files else "", f"for your inbox: {waiting}" if waiting else "")  # fmt: skip
-            yield from (Fired(EXTRACTION, what) for what in told if what)
+            parts = (f"saved: {files}" if files else "", f"for your inbox: {waiting}" if waiting else "")  # fmt: skip
+            yield from (Fired(EXTRACTION, what) for what in parts if what)
         case events.DreamEnded(_, state):
             yield Fired(DREAMS, f"a dream, {state}: {files or 'nothing to change'}")
 
@@ -323,8 +323,8 @@ class Player:
         """A new session of this name, or the one that exists, resumed."""
         (model, selector), journal = models, app.project.journal(name)
         resume = journal if journal.exists() else None
-        wish = SessionOptions(ready=model, mode="bypass", session=name, resume=resume)
-        async with open_session(app, wish) as session:
+        options = SessionOptions(ready=model, mode="bypass", session=name, resume=resume)
+        async with open_session(app, options) as session:
             let_select(selector, session, app)
             let_learn(selector, session, app)
             if "autocompact" in self.run.off:

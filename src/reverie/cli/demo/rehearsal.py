@@ -9,7 +9,7 @@ from reverie.core.window import Capabilities
 from reverie.errors import InputError
 from reverie.learning.side_models import agents_on
 from reverie.models import catalog
-from reverie.models.scripted import PromptCache, ScriptedModel
+from reverie.models.offline import PromptCache, ScriptedModel
 from reverie.session.prefetch import SessionRecall
 
 if TYPE_CHECKING:

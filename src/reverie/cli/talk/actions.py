@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from reverie.agent import tools as todos
-from reverie.cli.context import context
+from reverie.cli.context.window import BAR, drawn, measured
 from reverie.cli.formatting import counted, dollars, printable, share, tokens
-from reverie.cli.history.undo import redo_in_chat, undo_in_chat
+from reverie.cli.history import redo_in_chat, undo_in_chat
 from reverie.cli.memories import PERSON, shown_path
-from reverie.cli.memory import recall, search
-from reverie.cli.memory.remember import saved_lines
+from reverie.cli.memory.finding import found_list, recalled
+from reverie.cli.memory.writing import saved_lines
 from reverie.cli.talk import past_chats as past
 from reverie.cli.talk import render
 from reverie.cli.talk.chat_session import ChatSession
@@ -160,7 +160,7 @@ async def _remember(chat: ChatSession, rest: str) -> Next:
 async def _recall(chat: ChatSession, rest: str) -> Next:
     found = await asyncio.to_thread(recall_service.recall, chat.app, rest, limit=_RECALLED)
     shown = await asyncio.to_thread(read_hits, chat.app, found, rest)
-    chat.show(recall.listed(found, shown))
+    chat.show(recalled(found, shown))
     return None
 
 
@@ -180,7 +180,7 @@ async def _search(chat: ChatSession, rest: str) -> Next:
     await asyncio.to_thread(recall_service.index_past_sessions, chat.app)
     found = await asyncio.to_thread(recall_service.search, chat.app, rest, limit=_FOUND)
     shown = await asyncio.to_thread(read_hits, chat.app, found, rest)
-    chat.show(search.listed(found, shown))
+    chat.show(found_list(found, shown))
     return None
 
 
@@ -231,8 +231,7 @@ async def _dream(chat: ChatSession, rest: str) -> Next:
 
 async def _context(chat: ChatSession, rest: str) -> Next:
     state, window = chat.session.conversation.state, chat.session.upkeep.window
-    width = min(chat.terminal.width, context.BAR)
-    chat.show(context.drawn(context.measured(state, window), width))
+    chat.show(drawn(measured(state, window), min(chat.terminal.width, BAR)))
     return None
 
 

@@ -1,22 +1,29 @@
-"""Doctor checks of coding agents: do their files still hold our entries, and do the hooks fire?"""
+"""What `reverie doctor` checks of clients, of the daemon behind their hooks, and of the proxy."""
 
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import os
+import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+import reverie
 from reverie.cli.formatting import Finding
 from reverie.cli.memories import shown_path
+from reverie.cli.wiring import client_plans
 from reverie.cli.wiring.client_plans import home_of, installations, places_of
+from reverie.clients.files import open_proxied
 from reverie.clients.hook_client import LOG
 from reverie.clients.hooks.events import TRIAL
+from reverie.clients.install.base_urls import base_url_files
 from reverie.clients.install.clients import CLIENTS, hindrance
 from reverie.clients.install.codex_trust import untrusted_events
 from reverie.clients.install.entries import value_of
@@ -24,6 +31,7 @@ from reverie.clients.install.json_text import Malformed
 from reverie.clients.install.wiring import WAYS, InstallOptions
 from reverie.clients.mcp import package
 from reverie.errors import ReverieError
+from reverie.files.json_files import read_json
 from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
     from reverie.clients.install.files import ClientFile
     from reverie.clients.install.plan import Installation
     from reverie.workspace import Workspace
+
 
 # Clients cancel a hook that takes longer.
 _TIMEOUT = 10.0
@@ -236,3 +245,120 @@ def _is_answer(stdout: str) -> bool:
         return isinstance(json.loads(stdout), dict)
     except ValueError:
         return False
+
+
+# Below this, notes, indexes and stored results may fail to be written.
+_FULL = 20 * 1024 * 1024
+_NEARLY_FULL = 500 * 1024 * 1024
+_MEGABYTE = 1024 * 1024
+
+
+def examine_disk(home: Path) -> Iterator[Finding]:
+    """Is there room for what Reverie writes?"""
+    nearest = next(folder for folder in (home, *home.parents) if folder.exists())
+    try:
+        free = shutil.disk_usage(nearest).free
+    except OSError:
+        return
+    if free >= _NEARLY_FULL:
+        return
+    left = f"{free // _MEGABYTE:,} MB"
+    if free < _FULL:
+        what = f"the disk of {home} is full ({left} left): nothing new can be kept"
+        yield Finding("wrong", what, "free some space; memories that are saved already can be read")
+    else:
+        yield Finding("note", f"the disk of {home} is nearly full: {left} left")
+
+
+def examine_daemon(app: Workspace) -> Iterator[Finding]:
+    """Does the daemon answer, and does it run the code that is installed?"""
+    from reverie.clients.daemon import control
+
+    home = app.settings.home
+    status = control.status(home)
+    if status is not None:
+        yield from _running_daemon(status)
+    elif (pid := control.silent(home)) is not None:
+        what = f"the daemon (process {pid}) answers nothing: hooks go without memory"
+        yield Finding("wrong", what, control.wake(pid))
+
+
+def _running_daemon(status: dict[str, Any]) -> Iterator[Finding]:
+    version, python = str(status.get("version", "")), str(status.get("python", ""))
+    again = "end it, the next hook starts a new one: reverie daemon stop"
+    if python and not Path(python).exists():
+        yield Finding("wrong", f"the daemon's Python is gone: {python}", again)
+    elif version != reverie.__version__:
+        what = f"the daemon runs version {version or 'unknown'}, installed is {reverie.__version__}"
+        yield Finding("wrong", what, again)
+    else:
+        yield Finding("ok", f"the daemon runs version {version}, process {status['pid']}")
+
+
+# Written by `reverie.proxy.running`, which is not imported: it needs packages that may be missing.
+STATE = "proxy.json"
+STATUS_PATH = "/_reverie/status"
+_SECONDS = 2.0
+
+
+def examine_proxy(app: Workspace) -> Iterator[Finding]:
+    """Nothing where no proxy runs and no client is to use one."""
+    state = read_json(app.settings.home / STATE)
+    status = ask_status(state) if isinstance(state, dict) and "url" in state else None
+    installed = client_plans.installations(open_proxied(app))
+    for one in installed:
+        reached = status is not None and isinstance(state, dict) and state["url"] == one.program
+        yield _reaches(one.client, one.program, reached=reached)
+        yield from _still_set(app, one.client, one.program, project=one.scope == "project")
+    if isinstance(state, dict) and status is None:
+        advice = "it ended without cleaning up; start it again with `reverie proxy`"
+        yield Finding("note", f"proxy: nothing answers at {state.get('url')}", advice)
+    if status is not None and isinstance(state, dict):
+        yield from _troubles(str(state["url"]), status)
+
+
+def _reaches(client: str, url: str, *, reached: bool) -> Finding:
+    if reached:
+        return Finding("ok", f"proxy: {client} goes through {url}")
+    advice = f"start it with `reverie proxy`, or: reverie uninstall {client} --proxy"
+    return Finding("wrong", f"proxy: {client} is set to {url}, where no proxy answers", advice)
+
+
+def _still_set(app: Workspace, client: str, url: str, *, project: bool) -> Iterator[Finding]:
+    """Whether the client's file still holds the address."""
+    files = open_proxied(app).files
+    try:
+        for file in base_url_files(client, client_plans.places_of(app), url, project=project):
+            if not file.holds(files.read(file.path)):
+                advice = f"set it again: reverie install {client} --proxy"
+                yield Finding("note", f"proxy: {file.path} has another base URL now", advice)
+    except ReverieError as error:
+        yield Finding("note", f"proxy: {error}")
+
+
+def _troubles(url: str, status: Mapping[str, Any]) -> Iterator[Finding]:
+    counts: Mapping[str, int] = status.get("counts") or {}
+    handled = ", ".join(f"{count} {name}" for name, count in counts.items())
+    yield Finding("ok", f"proxy: runs at {url} ({handled or 'no requests yet'})")
+    for kind, count in (status.get("troubles") or {}).items():
+        latest = [line for line in status.get("latest") or () if line.startswith(f"{kind}: ")]
+        what = f"proxy: {count} × {kind}, so the client's own request was sent"
+        yield Finding("note", what, latest[-1] if latest else "")
+
+
+def ask_status(state: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a running proxy tells about itself; None if it does not answer."""
+    address = urlsplit(str(state["url"]))
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_SECONDS)
+    try:
+        connection.request("GET", STATUS_PATH)
+        answer = connection.getresponse()
+        status = json.loads(answer.read())
+    except (OSError, ValueError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+    if answer.status == 401:
+        # It runs behind a token that only its clients have.
+        return {"counts": {}, "troubles": {}, "latest": []}
+    return status if isinstance(status, dict) and "counts" in status else None

@@ -1,4 +1,7 @@
-"""`reverie daemon`: show, start or stop the process behind the hooks."""
+"""`reverie hook` and `reverie daemon`: the command of a coding agent's hooks, and the process behind it.
+
+`clients/hook_client.py` usually answers a hook without this module.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,35 @@ from reverie.errors import StorageError
 if TYPE_CHECKING:
     from rich.console import Console
 
+
+CLIENTS = ("claude-code", "codex", "gemini", "opencode", "cursor")
+
+
+@reverie_command(name="hook")
+@click.argument("event", metavar="EVENT")
+@click.option("--client", type=click.Choice(CLIENTS), required=True, help="Whose hook this is.")
+def hook(frame: Invocation, event: str, client: str) -> None:
+    """Answer a hook of a coding agent; `reverie install` sets them up.
+
+    EVENT is the client's own name for what happens; its JSON comes on stdin, and the answer goes
+    to stdout. A hook never fails: it exits with 0, and what went wrong is in hooks.log.
+
+    \b
+    echo '{"session_id": "s1", "cwd": "'$PWD'", "prompt": "which package manager?"}' |
+        reverie hook UserPromptSubmit --client claude-code
+    """
+    from reverie.clients import hook_client
+
+    home = str(frame.home.expanduser().absolute()) if frame.home else hook_client.default_home()
+    hook_client.forward(event, client, home)
+
+
 ACTIONS = ("status", "start", "stop", "run")
 
 
 @reverie_command(name="daemon")
 @click.argument("action", type=click.Choice(ACTIONS), default="status")
-def command(frame: Invocation, action: str) -> None:
+def daemon(frame: Invocation, action: str) -> None:
     """Control the process behind the hooks: status, start, stop, or run it here.
 
     It starts with the first hook of a coding agent and ends after daemon.idle_minutes without one.

@@ -1,7 +1,13 @@
-"""`reverie models`: the models that can be used now, and choose one."""
+"""`reverie models` and `reverie keys`: which models can be used, for answers and for recall, and the keys they need."""
 
 from __future__ import annotations
 
+import importlib
+import subprocess
+import sys
+from dataclasses import asdict
+from importlib.util import find_spec
+from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,15 +15,18 @@ import click
 from reverie.cli.formatting import dollars, printable, tokens
 from reverie.cli.invocation import Invocation, console, reverie_command
 from reverie.cli.memories import shown_path
-from reverie.cli.wiring import recall_models
 from reverie.cli.wiring.settings import write_setting
-from reverie.errors import InputError
-from reverie.models.discovery import OFFLINE, Missing, UsableModel, recommended, usable_models
+from reverie.errors import InputError, StorageError
+from reverie.settings import keys
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reverie.models.discovery import Missing, UsableModel
+    from reverie.ports import Embedder
+    from reverie.recall.gain import Found
     from reverie.workspace import Workspace
+
 
 ACTIONS = ("list", "use", "recall")
 _OFFERED = 5
@@ -28,7 +37,9 @@ _OFFERED = 5
 @click.argument("name", required=False)
 @click.option("--install", is_flag=True, help="With recall: install the stronger model and use it.")
 @click.option("--gain", is_flag=True, help="With recall: ask your own memories with each model.")
-def command(frame: Invocation, action: str, name: str | None, install: bool, gain: bool) -> None:
+def models_command(
+    frame: Invocation, action: str, name: str | None, install: bool, gain: bool
+) -> None:
     """List the models you can use now, with window and price, or choose one.
 
     A model can be used if its provider's key is known (`reverie keys`) or if a server on this
@@ -43,8 +54,10 @@ def command(frame: Invocation, action: str, name: str | None, install: bool, gai
     reverie models use anthropic:claude-sonnet-5-5
     reverie models recall --gain
     """
+    from reverie.models.discovery import usable_models
+
     if action == "recall":
-        recall_models.show(frame, install=install, gain=gain)
+        _show_recall_model(frame, install=install, gain=gain)
         return
     if install or gain:
         raise click.UsageError("--install and --gain belong to `reverie models recall`")
@@ -66,6 +79,8 @@ def command(frame: Invocation, action: str, name: str | None, install: bool, gai
 
 def require_model(app: Workspace, name: str) -> None:
     """Raise with advice if the model has no provider or its key is missing."""
+    from reverie.models.discovery import OFFLINE
+
     provider = app.provider_of(name)
     if provider is None or provider.api_key_env is None or app.has_key(provider):
         return
@@ -77,6 +92,8 @@ def require_model(app: Workspace, name: str) -> None:
 
 def offer_model(frame: Invocation, app: Workspace) -> Workspace:
     """Offer the usable models once, at the first chat; remember the answer."""
+    from reverie.models.discovery import OFFLINE, usable_models
+
     if app.settings.origin("models.main").source != "default":
         return app
     models, _ = usable_models(app.settings)
@@ -101,6 +118,8 @@ def offer_model(frame: Invocation, app: Workspace) -> Workspace:
 
 def model_hint(app: Workspace) -> str | None:
     """What to do to get a model when none was chosen; None if one was."""
+    from reverie.models.discovery import recommended, usable_models
+
     if app.settings.origin("models.main").source != "default":
         return None
     best = recommended(usable_models(app.settings)[0])
@@ -140,6 +159,8 @@ def _price(model: UsableModel) -> str:
 def _print(screen: Console, main: str, models: list[UsableModel], missing: list[Missing]) -> None:
     from rich.table import Table
 
+    from reverie.models.discovery import OFFLINE
+
     table = Table("", "model", "window", "in", "out", "because of", box=None, pad_edge=False)
     for model in models:
         mark = "*" if main in (model.name, model.name.partition(":")[2]) else ""
@@ -160,3 +181,214 @@ def _print(screen: Console, main: str, models: list[UsableModel], missing: list[
             printable(f"models.main is offline: reverie models use {models[0].name}"),
             soft_wrap=True,
         )
+
+
+PACKAGES = ("fastembed>=0.7", "numpy>=2", "tokenizers>=0.20")
+
+
+def _show_recall_model(frame: Invocation, *, install: bool, gain: bool) -> None:
+    """Print what is used; install the stronger model, or compare them, if asked to."""
+    app = frame.app()
+    notes = _install(frame, app) if install else []
+    data = _status(frame.app() if install else app)
+    if gain:
+        data["gain"] = [asdict(one) for one in _gain(frame, app)]
+    frame.show(data, lambda console: _print_recall_models(console, data, notes))
+
+
+def _status(app: Workspace) -> dict[str, Any]:
+    from reverie.models.embeddings.local import Missing
+    from reverie.recall.service import choose_embedder, open_ranker, stronger_embedder
+
+    chosen = choose_embedder(app)
+    stronger = stronger_embedder(app)
+    with open_ranker(app.memory(), app.clock, chosen) as ranker:
+        ranker.refresh()
+        state = ranker.index.vectors()
+    missing = stronger.reason if isinstance(stronger, Missing) else None
+    return {
+        "setting": app.settings["recall.embedder"],
+        "used": chosen.embedder.name if chosen.embedder else None,
+        "notes": list(chosen.notes),
+        "vectors": state.made,
+        "waiting": state.left,
+        "stronger": None if isinstance(stronger, Missing) else stronger.name,
+        "missing": missing,
+    }
+
+
+def _install(frame: Invocation, app: Workspace) -> list[str]:
+    from reverie.models.embeddings import hub
+    from reverie.models.embeddings.local import Missing
+    from reverie.recall.service import extra_source, stronger_embedder
+
+    if isinstance(stronger_embedder(app), Missing):
+        if find_spec("fastembed") is None:
+            _add_packages(frame)
+        source = extra_source(app)
+        frame.warn(f"fetching {source.model or hub.USUAL_MODEL} …")
+        try:
+            hub.download(source)
+        except StorageError as error:
+            raise StorageError(
+                f"the weights could not be fetched: {error.__cause__ or error}; without a network, put "
+                "the model's files (model.onnx, tokenizer.json, config.json) into a folder and set "
+                "recall.model_folder to it"
+            ) from error
+    return _choose(app)
+
+
+def _add_packages(frame: Invocation) -> None:
+    if find_spec("pip") is not None:
+        run = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--quiet"]
+    elif uv := which("uv"):
+        run = [uv, "pip", "install", "--quiet", "--python", sys.executable]
+    else:
+        raise InputError(f"neither pip nor uv is here; install {' '.join(PACKAGES)} yourself")
+    frame.warn(f"installing {PACKAGES[0]} …")
+    if subprocess.run([*run, *PACKAGES], check=False).returncode:
+        raise InputError(f"{PACKAGES[0]} could not be installed; see the messages above")
+    importlib.invalidate_caches()
+
+
+def _choose(app: Workspace) -> list[str]:
+    """Set recall.embedder in the person's settings, unless it is set already."""
+    if app.settings["recall.embedder"] == "extra":
+        return []
+    path = write_setting(app, "recall.embedder", "extra")
+    return [f'recall.embedder = "extra" is set in {path}']
+
+
+def _gain(frame: Invocation, app: Workspace) -> list[Found]:
+    from reverie.models.embeddings.local import Missing, default_embedder
+    from reverie.recall.documents import MemoryDoc
+    from reverie.recall.gain import compare
+    from reverie.recall.service import stronger_embedder
+
+    topics = app.memory().topics
+    listing = topics.listing()
+    stored = ((file, topics.read(file)) for file in listing)
+    docs = [MemoryDoc.of(one.topic, listing[file]) for file, one in stored if one is not None]
+    models: dict[str, Embedder | None] = {"words alone": None}
+    for found in (default_embedder(), stronger_embedder(app)):
+        if not isinstance(found, Missing):
+            models[found.name] = found
+    return compare(docs, models, app.clock.now(), lambda name: frame.warn(f"asking {name} …"))
+
+
+def _print_recall_models(console: Console, data: dict[str, Any], notes: list[str]) -> None:
+    from rich.table import Table
+
+    for note in notes:
+        console.print(note)
+    used = data["used"] or "none: words alone"
+    console.print(f"used      {used}  (recall.embedder = {data['setting']})")
+    for note in data["notes"]:
+        console.print(f"          {note}")
+    waiting = f", {data['waiting']:,} wait for theirs" if data["waiting"] else ""
+    console.print(f"vectors   {data['vectors']:,}{waiting}")
+    if data["missing"]:
+        console.print(f"stronger  needs {data['missing']}")
+    elif data["stronger"] != data["used"]:
+        ready = "ready; `reverie models recall --install` uses it from now on"
+        console.print(f"stronger  {data['stronger']}: {ready}")
+    if "gain" not in data:
+        return
+    if not data["gain"] or not data["gain"][0]["probes"]:
+        console.print("gain      there are no memories to ask about yet")
+        return
+    table = Table("model", "probes", "first", "among five", "shown", box=None, pad_edge=False)
+    for row in data["gain"]:
+        shares = (f"{row[name]:.0%}" for name in ("first", "five", "shown"))
+        table.add_row(row["model"], str(row["probes"]), *shares)
+    console.print(table)
+
+
+KEY_ACTIONS = ("list", "set", "remove")
+
+
+@reverie_command(name="keys")
+@click.argument("action", type=click.Choice(KEY_ACTIONS), default="list")
+@click.argument("name", required=False)
+def keys_command(frame: Invocation, action: str, name: str | None) -> None:
+    """List the API keys that are known, set one, or remove one.
+
+    NAME is a provider (anthropic, openai) or the name of a variable. The key is asked for, or read
+    from standard input: it is never an argument. It goes to the system's keyring if there is one,
+    else to a file in the home that only you can read. A variable of that name comes first.
+
+    \b
+    reverie keys set anthropic
+    pass show openai | reverie keys set OPENAI_API_KEY
+    reverie keys remove anthropic
+    """
+    app = frame.app()
+    if action == "list":
+        rows = _rows(app)
+        frame.answer(rows, lambda console: _print_keys(console, rows))
+        return
+    if name is None:
+        raise click.UsageError(f"say which: reverie keys {action} anthropic")
+    variable = _variable(app, name)
+    if action == "remove":
+        _remove(frame, app, variable)
+    else:
+        _set(frame, app, variable)
+
+
+def _variable(app: Workspace, name: str) -> str:
+    if name.lower() in app.settings.provider_names:
+        provider = app.settings.provider(name.lower())
+        if provider.api_key_env is None:
+            raise InputError(
+                f"{name} needs no key (providers.{name.lower()}.api_key_env is not set)"
+            )
+        return provider.api_key_env
+    keys.check_name(name)
+    return name
+
+
+def _set(frame: Invocation, app: Workspace, variable: str) -> None:
+    where = keys.store_key(variable, _asked(variable), app.settings.home)
+    place = "the keyring" if where == "keyring" else shown_path(app, app.settings.home / keys.FILE)
+    text = f"Stored {variable} in {place}."
+    frame.show(
+        {"name": variable, "where": where}, lambda console: console.print(text, soft_wrap=True)
+    )
+    found = keys.find_key(variable, home=app.settings.home)
+    if found is not None and found[1] == "environment":
+        frame.warn(f"the variable {variable} of this shell comes first")
+
+
+def _asked(variable: str) -> str:
+    if sys.stdin.isatty():
+        typed: str = click.prompt(f"{variable}", hide_input=True, err=True)
+        return typed
+    return sys.stdin.readline()
+
+
+def _remove(frame: Invocation, app: Workspace, variable: str) -> None:
+    if not keys.remove_key(variable, app.settings.home):
+        raise InputError(f"no {variable} is stored; `reverie keys` lists what is known")
+    frame.show({"removed": variable}, lambda console: console.print(f"Removed {variable}."))
+
+
+def _rows(app: Workspace) -> list[dict[str, Any]]:
+    providers = [app.settings.provider(name) for name in app.settings.provider_names]
+    users = {p.api_key_env: p.name for p in providers if p.api_key_env}
+    names = dict.fromkeys((*users, *keys.stored_names(app.settings.home)))
+    rows = []
+    for name in names:
+        found = keys.find_key(name, home=app.settings.home)
+        rows.append({"name": name, "for": users.get(name), "where": found[1] if found else None})
+    return rows
+
+
+def _print_keys(console: Console, rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table("key", "for", "found in", box=None, pad_edge=False)
+    for row in rows:
+        advice = f"– (reverie keys set {row['name']})"
+        table.add_row(row["name"], row["for"] or "–", row["where"] or advice)
+    console.print(table)

@@ -98,21 +98,21 @@ def savings(frame: Invocation) -> None:
 def status(frame: Invocation) -> None:
     """Show whether a proxy runs here, what it did, and what went wrong."""
     app = frame.app()
-    from reverie.cli.wiring.proxy_checks import ask_status
+    from reverie.cli.wiring.client_checks import ask_status
     from reverie.proxy.running import announced
 
     state = announced(app.settings.home)
-    told = ask_status(state) if state else None
-    data = {"running": told is not None, **(state or {}), **(told or {})}
+    found = ask_status(state) if state else None
+    data = {"running": found is not None, **(state or {}), **(found or {})}
 
     def human(console: Console) -> None:
-        if told is None:
+        if found is None:
             console.print("No proxy is running; start one with `reverie proxy`.")
             return
         console.print(f"The proxy runs at {data['url']}", soft_wrap=True)
-        for name, count in told["counts"].items():
+        for name, count in found["counts"].items():
             console.print(f"  {name}: {count}")
-        for line in told["latest"]:
+        for line in found["latest"]:
             console.print(f"  ! {line}", soft_wrap=True)
 
     frame.show(data, human)

@@ -1,8 +1,9 @@
-"""`reverie serve`: the memory service for many people."""
+"""`reverie serve`, `worker` and `tenants`: the memory service, its jobs, and its organisations and keys."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,10 +12,14 @@ from reverie.cli.invocation import Invocation, reverie_command
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from reverie.memory.postgres.database import Database
+    from reverie.memory.postgres.tenants import Scope, Tenancy
     from reverie.server.running import Addresses
     from reverie.server.worker import Worker
     from reverie.workspace import Workspace
+
 
 DEFAULT_PORT = 8642
 PASSWORD = "REVERIE_DATABASE_PASSWORD"
@@ -30,7 +35,7 @@ PASSWORD = "REVERIE_DATABASE_PASSWORD"
 @click.option("--migrate-only", is_flag=True, help="Bring the schema up to date, and stop.")
 @click.option("--stop-database", is_flag=True, help="Stop the embedded PostgreSQL.")
 @click.option("--show-database", is_flag=True, help="Where the embedded PostgreSQL is, and stop.")
-def command(
+def serve(
     frame: Invocation,
     database: str | None,
     host: str,
@@ -119,3 +124,134 @@ def prepared_database(app: Workspace, url: str | None) -> Addresses:
     except Error as error:
         first = printable((str(error).splitlines() or [""])[0])
         raise InputError(f"the database cannot be used: {first}; check --database") from error
+
+
+@reverie_command(name="worker")
+@click.option("--database", metavar="URL", help="A PostgreSQL address; without: an embedded one.")
+def worker(frame: Invocation, database: str | None) -> None:
+    """Run the service's jobs: any number of workers, on any machine.
+
+    A worker has no state. If it dies, others take its jobs over, and each takes effect once. On SIGTERM
+    it finishes what it began. With a model in `server.model` it extracts and dreams with that, under the
+    caps of each organisation; otherwise by rules.
+
+    \b
+    reverie worker --database postgresql://owner@db/reverie
+    """
+    app = frame.app()
+    addresses = prepared_database(app, database)
+    import asyncio
+
+    from reverie.memory.postgres.database import Database
+    from reverie.server.running import usual_worker
+    from reverie.server.side_model import SideModel
+    from reverie.server.telemetry import Telemetry
+    from reverie.server.worker import run_until_signal
+
+    pool = Database(addresses.worker).open()
+    try:
+        telemetry = Telemetry(enabled=app.settings.flag("telemetry.enabled"))
+        home, model = app.settings.home, SideModel.of(app)
+        asyncio.run(run_until_signal(usual_worker(pool, app.clock, home, telemetry, model)))
+    finally:
+        pool.close()
+
+
+ACTIONS = ("organisation", "space", "create", "list", "rotate", "revoke")
+
+
+@reverie_command(name="tenants")
+@click.argument("action", type=click.Choice(ACTIONS), default="list")
+@click.argument("name", required=False)
+@click.option("--database", metavar="URL", help="A PostgreSQL address; without: an embedded one.")
+@click.option("--key", metavar="TOKEN", help="An admin key; without: REVERIE_KEY.")
+@click.option(
+    "--kind", type=click.Choice(("private", "team")), default="private", help="Of a space."
+)
+@click.option("--read", multiple=True, metavar="SPACE", help="With create: a space it may read.")
+@click.option("--write", multiple=True, metavar="SPACE", help="With create: a space it may write.")
+@click.option("--admin", is_flag=True, help="With create: an admin of the organisation.")
+@click.option("--days", type=click.FloatRange(min=0, min_open=True), help="With create: lifetime.")
+def tenants(frame: Invocation, action: str, name: str | None, **options: Any) -> None:
+    """Manage organisations, spaces and keys of the memory service.
+
+    organisation NAME makes one and prints its first admin key. All other actions use an admin key of
+    the organisation. A token is printed once; only its digest is kept.
+
+    \b
+    reverie tenants organisation acme
+    reverie tenants space ada --kind private
+    reverie tenants create "ada's laptop" --write ada --read everyone
+    reverie tenants rotate rev0123456789abcdef
+    """
+    if (name is None) != (action == "list"):
+        raise click.UsageError(
+            f"`tenants {action}` takes {'no name' if action == 'list' else 'a name'}"
+        )
+    addresses = prepared_database(frame.app(), options["database"])
+    if action == "organisation":
+        from reverie.memory.postgres.tenants import create_organisation
+
+        _show(frame, {"token": create_organisation(addresses.owner, name or "")})
+        return
+    from reverie.memory.postgres.database import Database
+
+    database = Database(addresses.app).open()
+    try:
+        _show(
+            frame, _done(_tenancy(database, addresses, options["key"]), action, name or "", options)
+        )
+    finally:
+        database.close()
+
+
+def _tenancy(database: Any, addresses: Addresses, key: str | None) -> Tenancy:
+    from reverie.memory.postgres.tenants import Tenancy
+    from reverie.settings.sources import environment
+
+    token = key or environment().get("REVERIE_KEY", "")
+    if not token:
+        raise InputError("give an admin key: --key TOKEN, or REVERIE_KEY in the environment")
+    return Tenancy(database, token)
+
+
+def _done(tenancy: Tenancy, action: str, name: str, options: dict[str, Any]) -> dict[str, Any]:
+    match action:
+        case "space":
+            return tenancy.create_space(name, options["kind"])
+        case "create":
+            spaces: dict[str, Scope] = {
+                **dict.fromkeys(options["read"], "read"),
+                **dict.fromkeys(options["write"], "write"),
+            }
+            lives = None if options["days"] is None else timedelta(days=options["days"])
+            token = tenancy.create_key(name, spaces, admin=options["admin"], lives=lives)
+            return {"token": token}
+        case "rotate":
+            return {"token": tenancy.rotate_key(name)}
+        case "revoke":
+            tenancy.revoke_key(name)
+            return {"revoked": name}
+        case _:
+            return {"keys": tenancy.keys()}
+
+
+def _show(frame: Invocation, data: dict[str, Any]) -> None:
+    shown = {k: [_plain(row) for row in v] if k == "keys" else v for k, v in _plain(data).items()}
+    frame.show(shown, lambda console: _print(console, shown))
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    kept = (str, bool, int, float, list, dict, type(None))
+    return {key: value if isinstance(value, kept) else str(value) for key, value in row.items()}
+
+
+def _print(console: Console, data: dict[str, Any]) -> None:
+    for row in data.get("keys", [data] if "keys" not in data else []):
+        if "key" not in row:
+            line = ", ".join(f"{key}: {value}" for key, value in row.items())
+        else:
+            spaces = ", ".join(f"{name} ({scope})" for name, scope in row["spaces"].items())
+            state = "revoked" if row["revoked"] else "admin" if row["admin"] else spaces
+            line = f"{row['key']}  {row['label']}  {state}"
+        console.print(printable(line), soft_wrap=True)

@@ -1,27 +1,107 @@
-"""Answers hook requests: parses them by dialect, passes them to the project's HookService, counts them."""
+"""Answers hook requests: parses them by dialect, passes them to the project's HookService, counts them.
+
+At the start of a session it waits until our MCP server has told the client its tools: a client sends its
+tools with every request, and tools that appear after the first one change the prefix, so that the provider
+reads the whole prompt again.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import os
 import time
 from collections import OrderedDict, deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from reverie.clients.daemon import servers
 from reverie.clients.daemon.wire import WorkQueue
+from reverie.clients.files import Clients
+from reverie.clients.hook_client import FOLDER, LISTED
 from reverie.clients.hooks.dialects import DIALECTS
 from reverie.clients.hooks.events import TRIAL, HookEvent, Ignored, SessionStarted
 from reverie.clients.hooks.service import HookService
+from reverie.clients.install import toml_text
+from reverie.clients.install.entries import NAME
+from reverie.clients.install.json_text import Malformed
 from reverie.clients.mcp.calls import read_only_tool
 from reverie.errors import InputError, ReverieError
 from reverie.events import Event, MemoriesSaved, TroubleNoted
 from reverie.workspace import Workspace
+
+# The most a session's start waits, and how often it looks.
+LONGEST_SECONDS = 5.0
+_PAUSE = 0.01
+# A server of this session has told its tools after this many seconds before the hook.
+_RECENT_SECONDS = 30.0
+_TABLES = ("mcp_servers", "mcpServers")
+
+
+async def listed(home: Path, client: str, project: Path) -> bool:
+    """Has our server in this client told its tools? Waits for it; False if none is installed, or it is late."""
+    if not await asyncio.to_thread(_installed, home, client, project):
+        return False
+    until = time.monotonic() + LONGEST_SECONDS
+    while not _listed(home / FOLDER / LISTED, project):
+        if time.monotonic() > until:
+            return False
+        await asyncio.sleep(_PAUSE)
+    return True
+
+
+def _installed(home: Path, client: str, project: Path) -> bool:
+    """Does a file that Reverie wrote for this client, for the person or this project, hold our server?"""
+    return any(
+        _holds_server(Path(file["path"]))
+        for row in Clients(home).installed()
+        if row.get("client") == client and row.get("root") in ("", str(project))
+        for file in row.get("files", ())
+    )
+
+
+def _holds_server(path: Path) -> bool:
+    try:
+        text = path.read_text("utf-8")
+        value = toml_text.parse(text) if path.suffix == ".toml" else json.loads(text)
+    except (OSError, ValueError, Malformed):
+        return False
+    for table in _TABLES:
+        server = toml_text.table(value, (table, NAME))
+        if isinstance(server, dict) and server.get("enabled", True):
+            return True
+    return False
+
+
+def _listed(folder: Path, project: Path) -> bool:
+    """Is there a mark of a live server of this project? Marks of ended servers are removed."""
+    found = False
+    with suppress(OSError):
+        for mark in os.scandir(folder):
+            if not _alive(mark.name):
+                Path(mark.path).unlink(missing_ok=True)
+            elif Path(mark.path).read_text("utf-8", "surrogateescape") == str(project):
+                # Compared with a file's time.
+                age = time.time() - mark.stat().st_mtime  # noqa: TID251
+                found = found or age < _RECENT_SECONDS
+    return found
+
+
+def _alive(process: str) -> bool:
+    if not process.isdigit():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +192,7 @@ class Service:
         outcome = await service.handle(hook_event)
         if _before_tools(hook_event):
             folder = _folder(project or hook_event.cwd).resolve()
-            await servers.listed(self._home, client, folder)
+            await listed(self._home, client, folder)
         return dialect.render(event, outcome)
 
     async def _service_for(self, hook_event: HookEvent, project: str) -> HookService:

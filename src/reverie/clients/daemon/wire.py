@@ -163,5 +163,5 @@ class WorkQueue:
     async def _run(self, work: Work) -> None:
         try:
             await asyncio.to_thread(work)
-        except Exception:
+        except Exception:  # the next work in the queue must still run
             log.exception("work after a hook failed")

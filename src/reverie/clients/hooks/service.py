@@ -15,9 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never, cast
 
-from reverie.clients.hooks import compaction
+from reverie.clients.hooks import session_context
 from reverie.clients.hooks import session_folder as long_results
-from reverie.clients.hooks.compaction import learn_new
 from reverie.clients.hooks.events import (
     AboutToCompact,
     Answered,
@@ -38,9 +37,16 @@ from reverie.clients.hooks.events import (
     Stopped,
     ToolFinished,
 )
+from reverie.clients.hooks.session_context import (
+    BESIDE,
+    ROOM,
+    adopt_own,
+    learn_new,
+    learning_alarm,
+    opening,
+)
 from reverie.clients.hooks.session_folder import SessionFolder, Shown, summary_line, sweep
 from reverie.clients.hooks.session_recall import SessionRecall
-from reverie.clients.hooks.session_start import BESIDE, ROOM, adopt_own, learning_alarm, opening
 from reverie.context.tool_results import Budget
 from reverie.core.foreign_text import quoted
 from reverie.core.messages import Text, new_message
@@ -241,14 +247,14 @@ class HookService:
         text = carried.for_summary
         return Instructions(text) if text else Nothing("no obligations are open")
 
-    async def _carry_over(self, folder: SessionFolder) -> compaction.CarriedOver:
+    async def _carry_over(self, folder: SessionFolder) -> session_context.CarriedOver:
         notes = self.app.switches.on("session_notes")
         try:
-            facts = await asyncio.to_thread(compaction.read, folder)
+            facts = await asyncio.to_thread(session_context.read, folder)
         except ReverieError as error:
             self._announce(TroubleNoted("hooks", str(error)))
-            return compaction.CarriedOver("", "")
-        return await compaction.carry_over(folder, facts, self._announce, notes=notes)
+            return session_context.CarriedOver("", "")
+        return await session_context.carry_over(folder, facts, self._announce, notes=notes)
 
     def _answered(self, folder: SessionFolder, text: str) -> Outcome:
         if text:

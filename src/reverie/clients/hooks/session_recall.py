@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.clients.hooks.events import Context, Nothing, Outcome
-from reverie.clients.hooks.session_start import ROOM
+from reverie.clients.hooks.session_context import ROOM
 from reverie.context.facts.outcomes import error_lines
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted

@@ -202,7 +202,7 @@ class Front:
             "session": self._session,
         }
         try:
-            result = self._told_by_daemon(name, asked)
+            result = self._asked_of_daemon(name, asked)
             if result is None and self._reads_here(message):
                 result = self._opened_reader()(name, asked)
         except ReverieError:
@@ -220,16 +220,16 @@ class Front:
         meta = (message.get("params") or {}).get("_meta")
         return self._to_backend is None and not (isinstance(meta, dict) and "progressToken" in meta)
 
-    def _told_by_daemon(self, name: str, asked: Message) -> Message | None:
+    def _asked_of_daemon(self, name: str, asked: Message) -> Message | None:
         """The daemon's result; None where there is no daemon, or none that answers."""
         if not self._home:
             return None
         try:
             body = json.dumps(asked).encode()
-            told = hook_client.ask(
+            answer = hook_client.ask(
                 self._home, f"/tool/{name}", body, _DAEMON_SECONDS, self._project
             )
-            found: Message = json.loads(told)
+            found: Message = json.loads(answer)
         except (OSError, ValueError, hook_client.Unanswered):
             self._home = ""
             return None

@@ -158,7 +158,7 @@ class RequestHandler:
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         return ListResourceTemplatesResult.model_validate(
-            {"resourceTemplates": [resources.TEMPLATE]}
+            {"resourceTemplates": [resources.RESOURCE_TEMPLATE]}
         )
 
     async def read_resource(

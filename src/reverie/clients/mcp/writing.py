@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reverie.clients.mcp.answers import Answer, bulleted
-from reverie.clients.mcp.places import located
+from reverie.clients.mcp.resources import located
 from reverie.errors import InputError
 from reverie.memory.changes.draft import Declined, NewMemory, Related, Remembered
 from reverie.memory.format import age

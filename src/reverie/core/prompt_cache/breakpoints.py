@@ -69,18 +69,17 @@ def head_only(chain: Chain, standing: StandingMarks, rules: CacheRules) -> tuple
 
 
 def placed(ttl: TtlChoice = "5m") -> Policy:
-    """The four marks above, as far as they apply."""
+    """The four marks above, as far as they apply; those before one of an hour last an hour, too."""
 
     def policy(chain: Chain, standing: StandingMarks, rules: CacheRules) -> tuple[Mark, ...]:
         tail = len(chain.links) - 1
-        kept: Ttl = "5m" if ttl == "auto" else ttl
         wanted = [Mark(tail, _tail_ttl(chain, standing) if ttl == "auto" else ttl)]
         if tail - standing.newest >= rules.look_back:
-            wanted.append(Mark(standing.newest, kept))
+            wanted.append(Mark(standing.newest))
         if ttl == "auto" and standing.newest_hour >= 0:
             wanted.append(Mark(standing.newest_hour, "1h"))
         head = _head_end(chain.links)
-        wanted += [Mark(head, kept), Mark(_start_end(chain.links, head), kept)]
+        wanted += [Mark(head), Mark(_start_end(chain.links, head))]
         return _usable(chain, wanted, rules)
 
     return policy

@@ -19,7 +19,6 @@ from reverie.events import Announce, no_listener
 from reverie.files.json_files import read_json, write_json
 from reverie.files.locks import gone
 from reverie.learning.dreaming import facts
-from reverie.learning.dreaming.daily_log import Undistilled, mark_distilled, undistilled
 from reverie.learning.dreaming.dream import (
     DreamContext,
     Dreamer,
@@ -31,7 +30,8 @@ from reverie.learning.dreaming.dream import (
 from reverie.learning.dreaming.gates import DREAMS, Busy, ConsolidateLock, lock_of
 from reverie.learning.dreaming.in_session import dreamer_of
 from reverie.learning.dreaming.judging import Budget
-from reverie.learning.dreaming.log import log_dreamer
+from reverie.learning.dreaming.log import Undistilled, log_dreamer, mark_distilled, undistilled
+from reverie.learning.dreaming.probes import open_prober
 from reverie.learning.dreaming.prompts import Surroundings
 from reverie.learning.dreaming.review import (
     Report,
@@ -43,7 +43,6 @@ from reverie.learning.dreaming.review import (
     status_json,
     without_secrets,
 )
-from reverie.learning.dreaming.snapshot_search import open_prober
 from reverie.learning.service import SourceReader, instructions_for
 from reverie.learning.side_models import choose_model, fresh_agents
 from reverie.memory.format.revisions import Author, Revision

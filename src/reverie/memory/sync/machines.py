@@ -1,20 +1,144 @@
-"""Synchronise one memory, or one inbox, with a branch: fetch, merge, push, again if another won."""
+"""Synchronise one memory, or one inbox, with a branch: fetch, merge, push, again if another machine was first.
+
+A proposal that was decided on one machine is decided on all.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import pygit2
+
 from reverie.errors import StorageError
+from reverie.files import atomic
+from reverie.files.folders import make_private
 from reverie.files.locks import exclusive
-from reverie.memory.git_trees import explained
+from reverie.memory.format.revisions import Author, render_message
+from reverie.memory.git_trees import (
+    blob_of,
+    commit_of,
+    explained,
+    files_of,
+    open_repository,
+    tree_of,
+)
+from reverie.memory.history import MAIN, GitHistory
+from reverie.memory.inbox import LARGEST_ITEM, REJECTED, is_item
 from reverie.memory.sync.branches import Branch, PlainBranch, SealedBranch, SyncKey
 from reverie.memory.sync.merging import ATTEMPTS, MergeReport
 from reverie.memory.team.accepting import Refusal
 from reverie.memory.team.merge import Conflict
 from reverie.memory.team.remote import Remote
+from reverie.ports import Clock
+
+_PERSON = Author("user")
+
+
+class InboxMerge:
+    """The inbox of a project, with a small history that only sync uses."""
+
+    def __init__(self, folder: Path, git_dir: Path, clock: Clock) -> None:
+        self._folder = folder
+        self._rejected = folder.with_name(REJECTED)
+        self._clock = clock
+        self.history = GitHistory(git_dir, clock, flat=True)
+
+    @property
+    def git_dir(self) -> Path:
+        return self.history.git_dir
+
+    def begin(self) -> None:
+        """Commit the files as they are."""
+        with exclusive(self.git_dir.with_suffix(".lock")):
+            found = self._on_disk()
+            known = self.history.files()
+            gone: dict[str, bytes | None] = {name: None for name in known if name not in found}
+            new = {n: d for n, d in found.items() if self.history.read(n) != d}
+            if new or gone or self.history.is_empty:
+                self.history.record({**gone, **new}, _PERSON, "the inbox")
+        self.repo = open_repository(self.git_dir)
+
+    @property
+    def ours(self) -> str:
+        return str(self.repo.references[MAIN].peel(pygit2.Commit).id)
+
+    def contains(self, newer: str, older: str) -> bool:
+        return newer == older or self.repo.descendant_of(newer, older)
+
+    def merge(self, theirs: str, source: str) -> MergeReport:
+        before = self.ours
+        if self.contains(before, theirs):
+            return MergeReport()
+        found = self.repo.merge_base(before, theirs)
+        ours, there = self._files(before), self._files(theirs)
+        base = {} if found is None else self._files(str(found))
+        merged = {
+            name: data
+            for name in {*ours, *there}
+            if (data := _chosen(base.get(name), ours.get(name), there.get(name))) is not None
+        }
+        self._write(ours, merged)
+        if merged == there and self.contains(theirs, before):
+            self.repo.references.create(MAIN, theirs, force=True)
+        else:
+            who = pygit2.Signature("user", "reverie@localhost", int(self._clock.now()), 0)
+            message = render_message(f"the inbox, with {source}", _PERSON)
+            tree = tree_of(self.repo, None, merged)
+            made = self.repo.create_commit(None, who, who, message, tree, [before, theirs])
+            self.repo.references.create(MAIN, made, force=True)
+        return MergeReport(tuple(sorted(n for n in merged if merged[n] != ours.get(n))))
+
+    def _write(self, ours: dict[str, bytes], merged: dict[str, bytes]) -> None:
+        make_private(self._folder)
+        for name, data in merged.items():
+            if ours.get(name) != data:
+                atomic.replace(self._path(name), data, mode=0o600)
+        for name in ours.keys() - merged.keys():
+            with suppress(FileNotFoundError):
+                self._path(name).unlink()
+
+    def _path(self, name: str) -> Path:
+        return self._rejected if name == REJECTED else self._folder / name
+
+    def _on_disk(self) -> dict[str, bytes]:
+        paths = [p for p in self._folder.glob("*.json") if is_item(p.name)]
+        paths += [self._rejected] if self._rejected.is_file() else []
+        return {path.name: path.read_bytes() for path in paths if not path.is_symlink()}
+
+    def _files(self, commit: str) -> dict[str, bytes]:
+        tree = commit_of(self.repo, commit).tree
+        found = {name: blob_of(self.repo, id_) or b"" for name, id_ in files_of(self.repo, tree)}
+        return {
+            name: data
+            for name, data in found.items()
+            if (is_item(name) or name == REJECTED) and len(data) <= LARGEST_ITEM
+        }
+
+
+def _chosen(was: bytes | None, here: bytes | None, there: bytes | None) -> bytes | None:
+    """What one side changed; if both did, ours, and of two lists everything."""
+    if here == was:
+        return there
+    if there == was:
+        return here
+    if here is None or there is None:
+        return here or there
+    return _union(here, there) or here
+
+
+def _union(here: bytes, there: bytes) -> bytes | None:
+    try:
+        one, other = json.loads(here), json.loads(there)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(one, list) or not isinstance(other, list):
+        return None
+    return json.dumps([*one, *(item for item in other if item not in one)]).encode() + b"\n"
 
 
 class Part(Protocol):

@@ -7,38 +7,35 @@ other version keeps its name and ours is saved beside it: nothing is lost on eit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 
 import pygit2
 
-from reverie.errors import StorageError, WriteConflict
+from reverie.errors import ReverieError, StorageError, WriteConflict
+from reverie.memory.adoption import identify
 from reverie.memory.directory import Directory
 from reverie.memory.format import index as indexes
 from reverie.memory.format.index import Index
 from reverie.memory.format.manifest import INDEX_FILE
-from reverie.memory.format.revisions import (
-    Author,
-    Change,
-    Drop,
-    Put,
-    render_message,
-    version,
-)
+from reverie.memory.format.revisions import Author, Change, Drop, Put, render_message, version
 from reverie.memory.format.topic import LARGEST_FILE
-from reverie.memory.git_trees import (
-    blob_of,
-    commit_of,
-    files_of,
-    is_spread,
-    open_repository,
-)
+from reverie.memory.git_trees import blob_of, commit_of, files_of, is_spread, open_repository
 from reverie.memory.history import MAIN
+from reverie.memory.locations import (
+    Identity,
+    continued,
+    has_memory,
+    holder_of,
+    read_identity,
+    write_identity,
+)
 from reverie.memory.store import FileStore
 from reverie.memory.team.accepting import Refusal, read_tree
 from reverie.memory.team.merge import Conflict, Files, Merge, merge_pointers, with_pointers
 from reverie.ports import Clock
+from reverie.settings.projects import Project
 
 ATTEMPTS = 5
 
@@ -200,7 +197,7 @@ class HistoryMerge:
         """Why a file of the other copy cannot be one here; a link or folder of ours fails early."""
         try:
             self._directory.read(file, 1)
-        except Exception as error:  # noqa: BLE001 - any reason is told, the file stays in the remote
+        except (OSError, ValueError, ReverieError) as error:
             return str(error)
         return "it is not text: it holds a NUL byte" if b"\0" in data else None
 
@@ -226,3 +223,61 @@ def _shown(wanted: ThreeWay) -> str:
     names = sorted(wanted.changes)
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return (", ".join(names[:3]) + more) or "its history"
+
+
+# --- all clones of a repository on one machine have one memory ---
+
+
+_BROUGHT = "refs/reverie/clone"
+
+
+def join_clone(
+    project: Project, home: Path, open_store: Callable[[Path], FileStore], clock: Clock
+) -> str:
+    """Let a clone use its repository's memory; the message for the user, empty if nothing changed."""
+    holder = holder_of(project.remote, home)
+    known = read_identity(project.folder)
+    decided = known is not None and bool(known.continues or known.adopted or known.apart)
+    if holder is None or decided or continued(holder) == project.folder:
+        return ""
+    holder = continued(holder)
+    if not _confirmed(project, holder):
+        return (
+            f"{project.root} names {project.remote} as its remote but does not have its first "
+            f"commit, so it does not use that memory; if it should: reverie adopt --from {holder.name}"
+        )
+    brought = 0
+    if has_memory(project.folder):
+        try:
+            brought = _bring(open_store(project.folder), open_store(holder), clock)
+        except ReverieError as error:
+            return f"the memory of this clone was not joined with that of {project.remote}: {error}"
+    seen = known or Identity(str(project.root))
+    write_identity(project.folder, replace(seen, remote=project.remote, continues=holder.name))
+    moved = f"; {brought} of this clone's own memories moved over" if brought else ""
+    return (
+        f"this clone of {project.remote} now uses the repository's memory{moved} "
+        "(undo with `reverie adopt --undo`)"
+    )
+
+
+def _confirmed(project: Project, holder: Path) -> bool:
+    known = read_identity(holder)
+    if known is None:
+        return False
+    # An empty repository had no first commit when its memory began.
+    first = known.first_commit or identify(Path(known.root)).first_commit
+    return bool(first) and identify(project.root).first_commit == first
+
+
+def _bring(source: FileStore, target: FileStore, clock: Clock) -> int:
+    """Merge one store and its history into another; how many files came."""
+    HistoryMerge(source, clock).begin()
+    merge = HistoryMerge(target, clock)
+    merge.begin()
+    remote = merge.repo.remotes.create_anonymous(str(source.history.git_dir))
+    remote.fetch([f"+refs/heads/main:{_BROUGHT}"])
+    theirs = str(merge.repo.references[_BROUGHT].peel(pygit2.Commit).id)
+    report = merge.merge(theirs, "another clone")
+    merge.repo.references.delete(_BROUGHT)
+    return len(report.pulled)

@@ -1,1 +1,0 @@
-"""Commands about the history of memory."""

@@ -1,0 +1,225 @@
+"""`reverie recall` and `reverie search`: find memories and past conversations, and explain why they fit."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from reverie.cli.formatting import counted, date_option, printable, when
+from reverie.cli.invocation import Invocation, reverie_command
+from reverie.logs import logger
+from reverie.memory.format.taxonomy import split
+from reverie.recall.hits import Shown, read_hits
+from reverie.recall.service import index_past_sessions, recall, search
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from reverie.recall.documents import Results, Scope
+
+
+def hit_lines(one: Shown, *, explain: bool = False) -> list[Text]:
+    """A hit as lines: its score, place and marks, then the snippet."""
+    from rich.text import Text
+
+    hit = one.hit
+    episode = hit.collection == "episodes"
+    place = f"session {hit.session} · {hit.role}" if episode else hit.key
+    head = Text(f"{hit.score:5.2f}  ", "dim") + Text(printable(place), "bold")
+    about = [one.id, when(hit.at or 0) if episode else "", one.mark]
+    about += [] if one.good else ["(a weak match)"]
+    head += Text(printable("".join(f"  {word}" for word in about if word)), "dim")
+    lines = [head, Text(f"       {printable(hit.snippet)}")]
+    if explain:
+        signals = ", ".join(f"{name} {value:+.2f}" for name, value in hit.signals.items())
+        lines.append(Text(printable(f"       {hit.why} ({signals})"), "dim"))
+    return lines
+
+
+def listing(
+    shown: Sequence[Shown], command: str, *, everything: bool, explain: bool = False
+) -> list[Text]:
+    """The good hits, best first, and how many weak ones `command --all` would add."""
+    from rich.text import Text
+
+    wanted = [one for one in shown if one.good or everything]
+    lines = [line for one in wanted for line in hit_lines(one, explain=explain)]
+    lines = lines or [Text("Nothing found.")]
+    if weak := len(shown) - len(wanted):
+        matches = counted(weak, "weak match is", "weak matches are")
+        lines.append(Text(f"{matches} not shown: {command} --all", "dim"))
+    return lines
+
+
+log = logger(__name__)
+
+
+@reverie_command(name="recall")
+@click.argument("question", nargs=-1, required=True)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="How many."
+)
+@click.option(
+    "--as-of", callback=date_option, metavar="DATE", help="Answer from memory as it was then."
+)
+@click.option("--all", "everything", is_flag=True, help="Also weak matches.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Weak matches too, the score of each signal, and what was left out.",
+)
+def recall_command(
+    frame: Invocation,
+    question: tuple[str, ...],
+    limit: int,
+    as_of: datetime | None,
+    everything: bool,
+    explain: bool,
+) -> None:
+    """Find the memories that fit a question, best first.
+
+    Weak matches are shown only with --all or --explain. JSON contains all matches, each with `shown`.
+
+    \b
+    reverie recall when can I ship
+    reverie recall --as-of 2026-03-01 "who owns the billing service?"
+    reverie recall 'type:feedback after:2026-01 "exact phrase" -word'
+    """
+    app = frame.app()
+    asked = " ".join(question)
+    began = time.perf_counter()
+    found = recall(app, asked, limit=limit, as_of=as_of)
+    how = "words and meaning" if found.used_semantic else "words alone"
+    took = (time.perf_counter() - began) * 1000
+    log.info("%d matches by %s in %.0f ms", len(found.hits), how, took)
+    for hit in found.hits:
+        log.debug("%s %.3f %s", hit.key, hit.score, dict(hit.signals))
+    shown = read_hits(app, found, asked, as_of)
+    data = _recalled_json(found, shown)
+    frame.answer(
+        data,
+        lambda console: console.print(
+            recalled(found, shown, everything=everything, explain=explain), soft_wrap=True
+        ),
+    )
+
+
+def _recalled_json(found: Results, shown: Sequence[Shown]) -> dict[str, Any]:
+    return {
+        "hits": [
+            {
+                "id": one.id,
+                "file": one.hit.key,
+                "scope": split(one.hit.key)[0],
+                "score": one.hit.score,
+                **one.as_json(),
+                "signals": dict(one.hit.signals),
+                "snippet": one.hit.snippet,
+                "why": one.hit.why,
+                "label": one.hit.label,
+            }
+            for one in shown
+        ],
+        "left_out": [
+            {"file": item.key, "score": item.score, "reason": item.reason}
+            for item in found.left_out
+        ],
+        "semantic": found.used_semantic,
+        "approximate": found.approximate,
+        "notes": list(found.notes),
+    }
+
+
+def recalled(
+    found: Results, shown: Sequence[Shown], *, everything: bool = False, explain: bool = False
+) -> RenderableType:
+    """The memories as lines, best first."""
+    from rich.console import Group
+    from rich.text import Text
+
+    lines = listing(shown, "reverie recall", everything=everything or explain, explain=explain)
+    if explain:
+        lines += [
+            Text(printable(f"{item.score:5.2f}  {item.key}: left out, {item.reason}"), "dim")
+            for item in found.left_out
+        ]
+        how = "words and meaning" if found.used_semantic else "words alone"
+        lines.append(Text(f"searched by {how}", "dim"))
+    lines += [Text(printable(note), "yellow") for note in found.notes]
+    return Group(*lines)
+
+
+@reverie_command(name="search")
+@click.argument("words", nargs=-1, required=True)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="How many."
+)
+@click.option("--only", type=click.Choice(["memories", "episodes"]), help="Only one of the two.")
+@click.option("--all", "everything", is_flag=True, help="Also weak matches.")
+def search_command(
+    frame: Invocation, words: tuple[str, ...], limit: int, only: str | None, everything: bool
+) -> None:
+    """Search memories and past conversations.
+
+    Weak matches are shown only with --all. JSON contains all matches, each with `shown`.
+
+    \b
+    reverie search flaky login test
+    reverie search 'session:0442 after:2026-10 "exact phrase" -word'
+    """
+    app = frame.app()
+    progress = _progress if sys.stderr.isatty() and not frame.quiet else None
+    if only != "memories":
+        index_past_sessions(app, progress)
+    scope: Scope = "both" if only is None else cast("Scope", only)
+    asked = " ".join(words)
+    found = search(app, asked, limit=limit, scope=scope)
+    shown = read_hits(app, found, asked)
+    frame.answer(
+        [_found_json(one) for one in shown],
+        lambda console: console.print(
+            found_list(found, shown, everything=everything), soft_wrap=True
+        ),
+    )
+
+
+def _progress(done: int, total: int) -> None:
+    end = "\n" if done == total else ""
+    click.echo(f"\rindexing past conversations {done}/{total}", err=True, nl=False)
+    click.echo(end, err=True, nl=False)
+
+
+def _found_json(one: Shown) -> dict[str, Any]:
+    hit = one.hit
+    return {
+        "id": one.id or None,
+        "key": hit.key,
+        "collection": hit.collection,
+        "score": hit.score,
+        **one.as_json(),
+        "session": hit.session,
+        "role": hit.role,
+        "at": hit.at,
+        "snippet": hit.snippet,
+        "why": hit.why,
+        "label": hit.label,
+    }
+
+
+def found_list(
+    found: Results, shown: Sequence[Shown], *, everything: bool = False
+) -> RenderableType:
+    """The matches as lines, best first."""
+    from rich.console import Group
+    from rich.text import Text
+
+    lines = listing(shown, "reverie search", everything=everything)
+    lines += [Text(printable(note), "yellow") for note in found.notes]
+    return Group(*lines)
