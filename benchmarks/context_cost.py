@@ -82,7 +82,7 @@ class Tally:
 
     costs: dict[str, float] = field(default_factory=dict)
     parts: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    input_parts: Counter[str] = field(default_factory=Counter)
+    input_parts: dict[str, float] = field(default_factory=lambda: dict.fromkeys(INPUT_PARTS, 0.0))
     overflows: int = 0
     rewrites: int = 0
     unexpected: int = 0
@@ -98,7 +98,8 @@ class Tally:
         self.costs[name] = outcome.cost
         for part, cost in outcome.costs.items():
             self.parts[part] += cost
-        self.input_parts.update(outcome.input_parts)
+        for part, dollars in outcome.input_parts.items():
+            self.input_parts[part] += dollars
         self.overflows += outcome.overflows
         self.rewrites += outcome.rewrites
         self.unexpected += outcome.unexpected

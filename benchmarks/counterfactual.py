@@ -104,7 +104,7 @@ class Outcome:
     usages: list[Usage] = field(default_factory=list)
     side: list[Usage] = field(default_factory=list)
     costs: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    input_parts: Counter[str] = field(default_factory=Counter)
+    input_parts: dict[str, float] = field(default_factory=lambda: dict.fromkeys(INPUT_PARTS, 0.0))
     attainable: int = 0
     overflows: int = 0
     largest: int = 0

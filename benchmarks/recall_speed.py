@@ -150,7 +150,7 @@ def ask(folder: Path) -> dict[str, Any]:
     words.close()
     index = RecallIndex.open(folder / "recall.db", _embedder())
     taken, worked, approximate = _times(index, questions)
-    updates = milliseconds(lambda: index.put(_changed()), 20)
+    updates = milliseconds(lambda: index.put_many((_changed(),)), 20)
     resident = _resident()
     listing = dict.fromkeys(index.files(), (1, 2, 3))
     scans = milliseconds(lambda: index.refresh(listing, lambda file: None), 5)
