@@ -34,8 +34,7 @@ from reverie.text import likeness, word_classes
 from reverie.text import odds as weighing
 from reverie.text import statements as reading
 from reverie.text.odds import Network, Weights
-from reverie.text.signs import signs_of
-from reverie.text.word_classes import FOLDER, Forms, language_of
+from reverie.text.word_classes import FOLDER, Forms
 
 READINGS = ("same", "value", "more", "other")
 READING_OF = {"duplicate": 0, "update": 1, "update_cue": 1, "extends": 2}
@@ -52,7 +51,7 @@ NETWORKS = 3
 PENALTY = 100.0
 ROUNDS = 250
 PACE = 0.01
-THRESHOLDS = (0.15, 0.2, 0.25, 0.35, 0.5)
+THRESHOLDS = (0.3, 0.4, 0.45, 0.5, 0.6)
 BOTH_WAYS = ("duplicate", "sibling", "unrelated", "update")
 KINDS = ("duplicate", "update", "update_cue", "sibling", "sibling_cue", "overlap", "extends")
 TOLD = {"duplicate": ("duplicate", "restates"), "update": ("update",), "update_cue": ("update",)}
@@ -101,14 +100,6 @@ def _forget() -> None:
     reading.change_in.cache_clear()
 
 
-def signs(new: str, old: str) -> dict[str, float]:
-    language = language_of(new, old)
-    ours, theirs = (reading.statements(text, language) for text in (new, old))
-    change = reading.change_in(new, language)
-    found = signs_of((new, old), ours, theirs, change, language)
-    return found | weighing.ruled(likeness.by_rules(ours, theirs, change))
-
-
 def words_for(name: str) -> AbstractContextManager[None]:
     return fewer_words() if name in TUNED else nullcontext()
 
@@ -136,7 +127,7 @@ def learnt(file: Path) -> Learnt:
         for pair in pairs(file):
             turned = [(pair["old"], pair["new"])] if pair["kind"] in BOTH_WAYS else []
             for new, old in [(pair["new"], pair["old"]), *turned]:
-                found.append(signs(new, old))
+                found.append(likeness.signs_between(new, old))
                 kinds.append(pair["kind"])
     names = list(found[0])
     values = np.array([[one[name] for name in names] for one in found])
@@ -192,14 +183,14 @@ def _rounded(row: Any) -> list[float]:
     return [round(float(one), 4) for one in row]
 
 
-def told(file: Path, weights: Weights, thresholds: dict[Any, float]) -> dict[str, tuple[int, int]]:
+def told(file: Path, weights: Weights, threshold: float) -> dict[str, tuple[int, int]]:
     """Of each kind, how many pairs are told as what they are (others: told at all), and all."""
     found: Counter[str] = Counter()
     total: Counter[str] = Counter()
     with (
         words_for(name_of(file)),
         patch.object(weighing, "_weights", lambda: weights),
-        patch.object(likeness, "TOLD", thresholds),
+        patch.object(likeness, "TOLD", threshold),
     ):
         for pair in pairs(file):
             kind, seen = pair["kind"], likeness.compare(pair["new"], pair["old"]).likeness
@@ -227,8 +218,7 @@ def main() -> None:
         if name_of(file) < FREE_FROM:
             continue
         for threshold, count in curve.items():
-            both = {"restates": threshold, "update": threshold}
-            for kind, (part, whole) in told(file, others[one.author], both).items():
+            for kind, (part, whole) in told(file, others[one.author], threshold).items():
                 count.update({kind: part, f"all {kind}": whole})
     publish("fit_odds", ["set", *KINDS], rows)
     publish(
