@@ -199,18 +199,18 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
 
 
 def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
-    """How probable it must be: a sentence with a word exchanged or added is better read by the rules."""
-    if not _told_anew(signs):
-        apart = signs["opposed"] or signs["denied"] or not signs["same speaker"]
-        if verdict.certain or verdict.firm or verdict.likeness == "update" or apart:
-            return _NEVER
-        if not signs["both say more"]:
-            return _SURE
+    """How probable it must be, by what the rules know better."""
+    if verdict.likeness == "extends":
+        return _NEVER if likeness == "update" else _SURE
+    if signs["cue anywhere"]:
+        return _CHANGED
     if likeness == "update" and signs["opposed"]:
         return _NEVER
-    if verdict.likeness == "extends":
-        return _SURE
-    return _CHANGED if signs["cue anywhere"] else TOLD
+    if _told_anew(signs):
+        return TOLD
+    if verdict.certain or verdict.firm or signs["opposed"] or signs["denied"]:
+        return _NEVER
+    return TOLD if signs["both say more"] else _SURE
 
 
 def _told_anew(signs: Signs) -> bool:
