@@ -122,12 +122,16 @@ def test_only_what_certainly_speaks_of_it_is_deleted(text: str, operation: Opera
     assert decided(text, *memories, wanted=Delete()) == operation
 
 
-def test_what_is_less_likely_than_not_is_no_question() -> None:
+def test_another_thing_on_the_same_box_is_no_question() -> None:
     old, new = (
         "Redis listens on 6380 on the cache box",
         "The exporter on the cache box is bound to 9121",
     )
-    weighed = compare(new, old)
-    assert weighed.weighed
-    assert weighed.score < 0.5
     assert rivals(Candidate(new, "project", (), "user"), [known("redis.md", old)]) == ()
+
+
+def test_what_is_probably_a_newer_value_is_asked_about() -> None:
+    old, new = "Nora's manager is Ivo", "Nora reports to Petra"
+    assert compare(new, old).weighed
+    found = rivals(Candidate(new, "project", (), "user"), [known("nora.md", old)])
+    assert found == (("nora.md", "update"),)

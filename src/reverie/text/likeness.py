@@ -127,9 +127,18 @@ def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
         reverse=True,
     )
     weighed = {key: pairs[key].weighed() for key in near[:MOST_WEIGHED]}
+    faint = sorted((key for key in weighed if _faint(weighed[key])), key=lambda k: weighed[k].score)
+    for key in faint[:-1]:
+        # Words of change speak of one memory: of several faint guesses only the best is told.
+        weighed[key] = pairs[key].verdict
     matches = [Match(key, weighed.get(key, pair.verdict)) for key, pair in pairs.items()]
     found = [match for match in matches if match.likeness != "unrelated"]
     return sorted(found, key=_rank, reverse=True)
+
+
+def _faint(verdict: Verdict) -> bool:
+    """Whether it is told only because the words speak of a change."""
+    return verdict.weighed and verdict.score < TOLD
 
 
 def nearest(text: str, candidates: Iterable[tuple[str, str]]) -> Match | None:
@@ -165,9 +174,11 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 
 # How probable it must be that both say the same or hold two values of one thing, to tell it: telling
 # costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
-TOLD = 0.45
+TOLD = 0.32
 # Less is enough where the words speak of a change; more where all of the old text is in the new one.
-_CHANGED = 0.2
+_CHANGED = 0.12
+# How many times more likely another value is than the same one, where the words speak of a change.
+_CHANGE_COUNTS = 3.0
 _SURE = 0.7
 _NEVER = 2.0
 # From here on it need not be saved again, if no figure, name, day, negation or condition differs.
@@ -186,14 +197,16 @@ _ANEW_BY_ANOTHER = 3
 
 def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     """The verdict where the rules are not sure; it retires no memory."""
-    likeness: Likeness = "restates" if found.same >= found.value else "update"
+    value = found.value * (_CHANGE_COUNTS if signs["cue anywhere"] else 1)
+    likeness: Likeness = "restates" if found.same >= value else "update"
     probable = found.same + found.value
     if likeness == verdict.likeness or max(found.same, found.value) < found.more:
         return verdict
     if probable < _needed(verdict, signs, likeness):
         return verdict
     known = likeness == "restates" and found.same >= _KNOWN and verdict.likeness != "update"
-    if known and not _tells_apart(signs):
+    # Without the meaning of words the odds are not sure enough to leave a text unsaved.
+    if known and "meaning" in signs and not _tells_apart(signs):
         likeness = "duplicate"
     return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
 

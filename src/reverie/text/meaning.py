@@ -8,6 +8,7 @@ nothing else. A word that is no row of its own is the sum of its pieces. Without
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import struct
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ class _Vector:
 class _Table:
     pieces: dict[str, int]
     rows: memoryview
-    scales: memoryview
+    scales: memoryview[float]
     width: int
 
     def row(self, number: int) -> tuple[int, ...]:
@@ -50,6 +51,7 @@ def known() -> bool:
     return _table() is not None
 
 
+@lru_cache(maxsize=16_384)
 def telling(word: str) -> float:
     """How much a word tells, from 0 to 1: little if it is used everywhere."""
     found = _vector(word)
@@ -64,7 +66,7 @@ def near(ours: str, theirs: str) -> float:
     mine, other = _vector(ours), _vector(theirs)
     if mine is None or other is None or not mine.length or not other.length:
         return 0.0
-    return sum(map(mul, mine.numbers, other.numbers)) / (mine.length * other.length)
+    return _dot(mine.numbers, other.numbers) / (mine.length * other.length)
 
 
 def nearest(word: str, others: Sequence[str]) -> float:
@@ -105,7 +107,11 @@ def _vector(word: str) -> _Vector | None:
 
 
 def _length(numbers: Sequence[float]) -> float:
-    return sum(map(mul, numbers, numbers)) ** 0.5
+    return math.sqrt(_dot(numbers, numbers))
+
+
+def _dot(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    return float(sum(map(mul, ours, theirs)))
 
 
 def _pieces(word: str, known: dict[str, int]) -> list[int]:
