@@ -2,9 +2,9 @@
 
 The synonyms and rewrites were collected while looking at sets a to f, so these sets overstate what
 the words of strangers have in common: for them, a part of both is left out. The freely worded sets
-count more. A pair that reads the same both ways is learnt both ways. `minimal.jsonl` holds pairs that
-differ in a word or two, so that freely worded sets do not unlearn them. Each new text is also learnt
-beside notes of other authors, which are about something else.
+count more. A pair that reads the same both ways is learnt both ways, and with dates as memory writes
+them. `minimal.jsonl` holds pairs that differ in a word or two, so that freely worded sets do not
+unlearn them. Each new text is also learnt beside notes of other authors, about something else.
 
     python benchmarks/fit_odds.py [--write] [--add FILE …]
 
@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +37,7 @@ from reverie.memory.format.manifest import Candidates
 from reverie.text import likeness, word_classes
 from reverie.text import odds as weighing
 from reverie.text import statements as reading
+from reverie.text.dates import absolute_dates
 from reverie.text.odds import Network, Weights
 from reverie.text.word_classes import FOLDER, Forms
 
@@ -60,6 +62,8 @@ PENALTY = 100.0
 ROUNDS = 250
 PACE = 0.01
 THRESHOLDS = (0.2, 0.25, 0.32, 0.4, 0.5)
+# The day on which all pairs are said.
+DAY = date(2026, 11, 16)
 BOTH_WAYS = ("duplicate", "sibling", "unrelated", "update")
 # Pairs that differ in a word or two, by the author of the judge: always learnt, never a measure.
 MINIMAL = DATA / "minimal.jsonl"
@@ -129,14 +133,22 @@ def name_of(file: Path) -> str:
     return file.stem.removeprefix("pairs_")
 
 
+def readings_of(pair: dict[str, Any]) -> list[tuple[str, str]]:
+    """A pair as it is, with its dates as memory writes them, and both the other way round."""
+    told = (pair["new"], pair["old"])
+    dated = (absolute_dates(told[0], DAY)[0], absolute_dates(told[1], DAY)[0])
+    found = list(dict.fromkeys((told, dated)))
+    turned = [(old, new) for new, old in found] if pair["kind"] in BOTH_WAYS else []
+    return [*found, *turned]
+
+
 def learnt(file: Path) -> Learnt:
     name = name_of(file)
     found: list[dict[str, float]] = []
     kinds: list[str] = []
     with words_for(name):
         for pair in pairs(file):
-            turned = [(pair["old"], pair["new"])] if pair["kind"] in BOTH_WAYS else []
-            for new, old in [(pair["new"], pair["old"]), *turned]:
+            for new, old in readings_of(pair):
                 found.append(likeness.signs_between(new, old))
                 kinds.append(pair["kind"])
     names = list(found[0])
