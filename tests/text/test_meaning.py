@@ -110,3 +110,12 @@ def test_of_faint_guesses_about_a_change_only_the_best_is_told() -> None:
     found = related("Hearing adjourned to 17 January, a letter from the court came", notes)
     told = [match.key for match in found if match.likeness in ("update", "restates")]
     assert told == ["0"]
+
+
+def test_a_long_text_is_judged_by_how_it_begins() -> None:
+    texts = [
+        " ".join(f"{name}{n}." if n % 9 == 8 else f"{name}{n}" for n in range(300)) for name in "pq"
+    ]
+    meaning.near.cache_clear()
+    signs_between(*texts)
+    assert meaning.near.cache_info().currsize < 15_000

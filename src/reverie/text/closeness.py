@@ -13,19 +13,23 @@ from reverie.text.statements import Token
 
 _VALUES = ("number", "day")
 _MOST_UNMATCHED = 4.0
+# Each word is compared with each of the other text: long texts are judged by how they begin.
+_MOST_WORDS = 24
+_MOST_SENTENCES = 4
 
 
 def closest_sentences(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, str]:
     """The sentence of each text that has most in common with one of the other."""
     if len(ours) == len(theirs) == 1:
         return ours[0], theirs[0]
+    ours, theirs = ours[:_MOST_SENTENCES], theirs[:_MOST_SENTENCES]
     words = {text: _words_of(text) for text in (*ours, *theirs)}
     pairs = [(mine, other) for mine in ours for other in theirs]
     return max(pairs, key=lambda pair: _in_common(words[pair[0]], words[pair[1]]))
 
 
 def _words_of(text: str) -> list[str]:
-    return ["".join(filter(str.isalnum, word)) for word in text.lower().split()]
+    return ["".join(filter(str.isalnum, word)) for word in text.lower().split()[:_MOST_WORDS]]
 
 
 def _in_common(ours: Sequence[str], theirs: Sequence[str]) -> float:
@@ -39,6 +43,8 @@ def meaning_signs(
     """The signs of a new and an old text, by their content words and those that only one has."""
     if not meaning.known():
         return {}
+    tokens = tokens[0][:_MOST_WORDS], tokens[1][:_MOST_WORDS]
+    alone = alone[0][:_MOST_WORDS], alone[1][:_MOST_WORDS]
     return _nearness(tokens, alone) | _unmatched(tokens, alone)
 
 
