@@ -24,6 +24,8 @@ from reverie.learning.extraction.values import (
 from reverie.learning.extraction.word_lists import IDLE
 from reverie.text.likeness import Likeness, Match, related
 
+# A question in the inbox costs a person more than a line of `remember`; dreams look again.
+_WORTH_ASKING = 0.45
 _LIKELY = 0.5
 _TOKEN = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
 
@@ -71,7 +73,12 @@ def _operation(candidate: Candidate, current: Sequence[Known]) -> Operation:
 def rivals(candidate: Candidate, known: Sequence[Known]) -> tuple[tuple[str, Likeness], ...]:
     """Memories of which the candidate may be a newer value or another wording, with which it is."""
     found = related(candidate.text, _texts(_current(known)))
-    near = [match for match in found if match.likeness in ("update", "restates")]
+    near = [
+        match
+        for match in found
+        if match.likeness in ("update", "restates")
+        and (not match.verdict.weighed or match.verdict.score >= _WORTH_ASKING)
+    ]
     return tuple({_file(match): match.likeness for match in reversed(near)}.items())[::-1]
 
 
