@@ -4,7 +4,8 @@ The synonyms and rewrites were collected while looking at sets a to f, so these 
 the words of strangers have in common: for them, a part of both is left out. The freely worded sets
 count more. A pair that reads the same both ways is learnt both ways, and with dates as memory writes
 them. `minimal.jsonl` holds pairs that differ in a word or two, so that freely worded sets do not
-unlearn them. Each new text is also learnt beside notes of other authors, about something else.
+unlearn them. Each new text is also learnt beside notes of other authors, about something else:
+those that share its words, and any.
 
     python benchmarks/fit_odds.py [--write] [--add FILE …]
 
@@ -168,13 +169,15 @@ def strangers(file: Path, files: list[Path]) -> Learnt:
         if AUTHOR.get(name_of(other), name_of(other)) != author
         for number, pair in enumerate(pairs(other))
     ]
-    near = Candidates(random.Random(name).sample(notes, STRANGERS))
+    chance = random.Random(name)
+    sample = chance.sample(notes, STRANGERS)
+    near = Candidates(sample)
     with words_for(name):
         found = [
             likeness.signs_between(pair["new"], old)
             for pair in pairs(file)
             if pair["kind"] in STRANGE
-            for _, old in near.find(pair["new"], STRANGE[pair["kind"]])
+            for _, old in [*near.find(pair["new"], STRANGE[pair["kind"]]), chance.choice(sample)]
         ]
     values = np.array([list(one.values()) for one in found])
     readings = np.tile(np.eye(len(READINGS))[READINGS.index("other")], (len(found), 1))

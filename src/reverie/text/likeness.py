@@ -202,6 +202,8 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     probable = found.same + found.value
     if likeness == verdict.likeness or max(found.same, found.value) < found.more:
         return verdict
+    if not _share_anything(signs):
+        return verdict
     if probable < _needed(verdict, signs, likeness):
         return verdict
     known = likeness == "restates" and found.same >= _KNOWN and verdict.likeness != "update"
@@ -209,6 +211,10 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     if known and "meaning" in signs and not _tells_apart(signs):
         likeness = "duplicate"
     return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
+
+
+def _share_anything(signs: Signs) -> bool:
+    return any(signs[name] > 0 for name in ("least alike", "values in common", "names in common"))
 
 
 def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:

@@ -25,7 +25,7 @@ from reverie.learning.extraction.word_lists import IDLE
 from reverie.text.likeness import Likeness, Match, related
 
 # A question in the inbox costs a person more than a line of `remember`; dreams look again.
-_WORTH_ASKING = 0.45
+_WORTH_ASKING = 0.7
 _LIKELY = 0.5
 _TOKEN = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
 
