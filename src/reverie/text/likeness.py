@@ -78,7 +78,8 @@ class _Pair:
             return False
         shorter, longer = sorted((len(self.new.split()), len(self.old.split())))
         parsed = bool(self._ours and self._theirs)
-        return parsed and shorter > 1 and longer <= _MOST_TIMES * shorter
+        few = max(len(sentences(self.new)), len(sentences(self.old))) < _MOST_SENTENCES
+        return parsed and few and shorter > 1 and longer <= _MOST_TIMES * shorter
 
     def weighed(self) -> Verdict:
         signs = signs_between(self.new, self.old)
@@ -227,7 +228,8 @@ def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
         return _NEVER
     if _told_anew(signs):
         return TOLD
-    if verdict.certain or verdict.firm or signs["opposed"] or signs["denied"]:
+    settled = verdict.certain or verdict.firm or verdict.likeness == "update"
+    if settled or signs["opposed"] or signs["denied"]:
         return _NEVER
     return TOLD if signs["both say more"] else _SURE
 
