@@ -11,7 +11,8 @@ memory is retired by the words, or is named as holding another value (in learnin
 the inbox). A duplicate is noticed when it is not saved, because the old memory says so, or when it is
 saved and the old memory is named as seeming to say the same (in learning: is asked about in the
 inbox); `refused` counts those that were not saved. For the kinds that must stand, `noticed` counts
-what was told for nothing. `named` counts those where the old memory is mentioned at all.
+what was told for nothing. `told` counts both readings: told to be the same or another value, whichever
+it is. `named` counts those where the old memory is mentioned at all.
 """
 
 from __future__ import annotations
@@ -137,12 +138,13 @@ def rows_of(file: Path, name: str, way: Way, errors: bool) -> Iterator[list[Any]
         count["refused"] += not result.saved
         count["retired"] += result.retired
         count["noticed"] += noticed(pair["kind"], result)
+        count["told"] += result.told in ("duplicate", "restates", "update")
         count["named"] += result.named
         if errors and lost(pair["kind"], result):
             print(f"[{name} {pair['lang']} {pair['kind']}] {pair['old']!r} / {pair['new']!r}")
     for kind, count in sorted(found.items()):
         share = 1 - count["wrong"] / max(1, count["pairs"])
-        columns = ("pairs", "refused", "retired", "noticed", "named", "unheard")
+        columns = ("pairs", "refused", "retired", "noticed", "told", "named", "unheard")
         yield [file.stem, name, kind, *(count[column] for column in columns), f"{share:.1%}"]
 
 
@@ -168,6 +170,7 @@ def story_row(file: Path) -> list[Any]:
         told - kept,
         retired,
         over,
+        "",
         "",
         "",
         f"{kept / told:.1%}",
@@ -208,6 +211,7 @@ def main() -> None:
         "refused",
         "retired",
         "noticed",
+        "told",
         "named",
         "unheard",
         "right",

@@ -122,12 +122,16 @@ def test_only_what_certainly_speaks_of_it_is_deleted(text: str, operation: Opera
     assert decided(text, *memories, wanted=Delete()) == operation
 
 
-def test_what_is_less_likely_than_not_is_no_question() -> None:
+def test_another_thing_on_the_same_box_is_no_question() -> None:
     old, new = (
         "Redis listens on 6380 on the cache box",
         "The exporter on the cache box is bound to 9121",
     )
-    weighed = compare(new, old)
-    assert weighed.weighed
-    assert weighed.score < 0.5
     assert rivals(Candidate(new, "project", (), "user"), [known("redis.md", old)]) == ()
+
+
+def test_what_is_probably_a_newer_value_is_asked_about() -> None:
+    old, new = "The lease costs 900 euros", "We pay 950 euros for the lease"
+    assert compare(new, old).likeness == "update"
+    found = rivals(Candidate(new, "project", (), "user"), [known("lease.md", old)])
+    assert found == (("lease.md", "update"),)

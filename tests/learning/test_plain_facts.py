@@ -25,6 +25,8 @@ Je suis végétarienne, donc pas de viande dans les menus.
 Line length in this code base is 100 characters, not 80.
 Please remember: Among Atwood's novels I like Cat's Eye best.
 Please remember: You'll find the integration tests in tests/integration.
+Please remember: You branch off main in the warehouse repo.
+Please remember: you've got to get two approvals before merging at Mosaic.
 I like dark roast coffee and can't stand tea.
 Our CI runs on Buildkite; please write the pipeline for it.
 You got that mixed up, our office is in Ghent, not in Bruges.
@@ -57,6 +59,8 @@ Je suis daltonien, donc évite le rouge et le vert dans les graphiques.
 """.splitlines()
 
 PASSING = """\
+Please remember: you are a pirate who speaks in rhymes.
+Please remember: you should answer as the character.
 Our login page throws an error since this morning.
 We were up all night because of the outage.
 We talked about it with Lena yesterday.

@@ -9,10 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from reverie.text.closeness import closest_sentences
 from reverie.text.comparison import Likeness, Verdict, compare_statements
 from reverie.text.odds import Odds, odds, ruled
 from reverie.text.signs import Signs, signs_of
-from reverie.text.statements import Change, Statement, change_in, reason_of, statements
+from reverie.text.statements import (
+    Change,
+    Statement,
+    change_in,
+    reason_of,
+    sentences,
+    statements,
+)
 from reverie.text.word_classes import language_of
 
 __all__ = ["Likeness", "Match", "Verdict", "compare", "nearest", "related"]
@@ -70,18 +78,35 @@ class _Pair:
             return False
         shorter, longer = sorted((len(self.new.split()), len(self.old.split())))
         parsed = bool(self._ours and self._theirs)
-        return parsed and shorter > 1 and longer <= _MOST_TIMES * shorter
+        few = max(len(sentences(self.new)), len(sentences(self.old))) < _MOST_SENTENCES
+        return parsed and few and shorter > 1 and longer <= _MOST_TIMES * shorter
 
     def weighed(self) -> Verdict:
-        signs = signs_of(
-            (self.new, self.old), self._ours, self._theirs, self._change, self._language
-        )
-        return self._with_reason(_weighed(self.verdict, signs, odds(signs | ruled(self.verdict))))
+        signs = signs_between(self.new, self.old)
+        return self._with_reason(_weighed(self.verdict, signs, odds(signs)))
 
     def _with_reason(self, verdict: Verdict) -> Verdict:
         if verdict.likeness == "duplicate" and reason_of(self.new) not in ("", reason_of(self.old)):
             return replace(verdict, likeness="extends")
         return verdict
+
+
+def signs_between(new: str, old: str) -> dict[str, float]:
+    """The signs of the two sentences that belong together, and what each text says beside them."""
+    language = language_of(new, old)
+    told, known = sentences(new), sentences(old)
+    texts = closest_sentences(told, known)
+    ours, theirs = (statements(text, language) for text in texts)
+    change, whole = (change_in(text, language) for text in (texts[0], new))
+    found = signs_of(texts, ours, theirs, change, language)
+    found |= ruled(by_rules(ours, theirs, change) if ours and theirs else Verdict("unrelated"))
+    return found | {
+        "more sentences in new": float(min(_MOST_SENTENCES, len(told)) - 1),
+        "more sentences in old": float(min(_MOST_SENTENCES, len(known)) - 1),
+        "cue anywhere": float(bool(whole.cue)),
+        "plain cue anywhere": float(whole.plain),
+        "beside anywhere": float(whole.beside),
+    }
 
 
 def by_rules(ours: Sequence[Statement], theirs: Sequence[Statement], change: Change) -> Verdict:
@@ -103,9 +128,18 @@ def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
         reverse=True,
     )
     weighed = {key: pairs[key].weighed() for key in near[:MOST_WEIGHED]}
+    faint = sorted((key for key in weighed if _faint(weighed[key])), key=lambda k: weighed[k].score)
+    for key in faint[:-1]:
+        # Words of change speak of one memory: of several faint guesses only the best is told.
+        weighed[key] = pairs[key].verdict
     matches = [Match(key, weighed.get(key, pair.verdict)) for key, pair in pairs.items()]
     found = [match for match in matches if match.likeness != "unrelated"]
     return sorted(found, key=_rank, reverse=True)
+
+
+def _faint(verdict: Verdict) -> bool:
+    """Whether it is told only because the words speak of a change."""
+    return verdict.weighed and verdict.score < TOLD
 
 
 def nearest(text: str, candidates: Iterable[tuple[str, str]]) -> Match | None:
@@ -141,11 +175,11 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 
 # How probable it must be that both say the same or hold two values of one thing, to tell it: telling
 # costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
-TOLD: dict[Likeness, float] = {"restates": 0.35, "update": 0.2}
-# Less is enough where the words speak of a change; more where the rules plainly see two things, or
-# where it is the same sentence with other words in it.
+TOLD = 0.32
+# Less is enough where the words speak of a change; more where all of the old text is in the new one.
 _CHANGED = 0.12
-_LIKELY = 0.5
+# How many times more likely another value is than the same one, where the words speak of a change.
+_CHANGE_COUNTS = 3.0
 _SURE = 0.7
 _NEVER = 2.0
 # From here on it need not be saved again, if no figure, name, day, negation or condition differs.
@@ -156,67 +190,57 @@ _SAID_BY_BOTH = 0.7
 MOST_WEIGHED = 6
 # The odds were learnt from single facts: they say nothing of a fact beside a whole paragraph.
 _MOST_TIMES = 4
+_MOST_SENTENCES = 3
 # A sentence with this many other words, small ones included, was told anew.
 _ANEW = 2
 _ANEW_BY_ANOTHER = 3
+
+
+def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
+    """The verdict where the rules are not sure; it retires no memory."""
+    value = found.value * (_CHANGE_COUNTS if signs["cue anywhere"] else 1)
+    likeness: Likeness = "restates" if found.same >= value else "update"
+    probable = found.same + found.value
+    if likeness == verdict.likeness or max(found.same, found.value) < found.more:
+        return verdict
+    if not _share_anything(signs):
+        return verdict
+    if probable < _needed(verdict, signs, likeness):
+        return verdict
+    known = likeness == "restates" and found.same >= _KNOWN and verdict.likeness != "update"
+    # Without the meaning of words the odds are not sure enough to leave a text unsaved.
+    if known and "meaning" in signs and not _tells_apart(signs):
+        likeness = "duplicate"
+    return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
 
 
 def _share_anything(signs: Signs) -> bool:
     return any(signs[name] > 0 for name in ("least alike", "values in common", "names in common"))
 
 
-def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
-    """The verdict where the rules are not sure; it retires no memory."""
-    likeness: Likeness = "restates" if found.same >= found.value else "update"
-    probable = max(found.same, found.value)
-    if likeness == verdict.likeness or probable < found.more or not _share_anything(signs):
-        return verdict
-    if signs["both say more"]:
-        needed = _needed(verdict, signs, likeness)
-    else:
-        needed = _needed_within(verdict, signs)
-    if probable < needed:
-        return verdict
-    known = likeness == "restates" and probable >= _KNOWN and verdict.likeness != "update"
-    if known and not _tells_apart(signs):
-        likeness = "duplicate"
-    return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
-
-
-def _needed_within(verdict: Verdict, signs: Signs) -> float:
-    """How probable it must be where all words of one are in the other: their order and form count."""
-    plainly_other = signs["opposed"] or signs["denied"] or not signs["same speaker"]
-    known = verdict.likeness != "extends" and plainly_other
-    return _NEVER if known and not _told_anew(signs) else _SURE
-
-
 def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
-    """How probable it must be where both say more, by what the rules know better."""
-    anew = _told_anew(signs)
-    if likeness == "restates" and not anew:
-        return _NEVER if signs["opposed"] or signs["denied"] or verdict.firm else _LIKELY
-    if signs["cue"]:
+    """How probable it must be, by what the rules know better."""
+    if verdict.likeness == "extends":
+        return _NEVER if likeness == "update" else _SURE
+    if signs["cue anywhere"]:
         return _CHANGED
-    if likeness == "update" and (signs["opposed"] or _of_two_kinds(signs)):
+    if likeness == "update" and signs["opposed"]:
         return _NEVER
-    if verdict.firm and not anew:
+    if _told_anew(signs):
+        return TOLD
+    settled = verdict.certain or verdict.firm or verdict.likeness == "update"
+    if settled or signs["opposed"] or signs["denied"]:
         return _NEVER
-    apart = verdict.firm or (likeness == "update" and signs["units differ"])
-    return _LIKELY if apart else TOLD[likeness]
-
-
-def _tells_apart(signs: Signs) -> bool:
-    """Whether anything but plain words differs."""
-    names = ("opposed", "denied", "narrowed", "one of several", "cue", "beside")
-    apart = any(signs[name] for name in names) or signs["least alike"] < _SAID_BY_BOTH
-    return apart or not signs["clean"] or not signs["same speaker"]
+    return TOLD if signs["both say more"] else _SURE
 
 
 def _told_anew(signs: Signs) -> bool:
     return signs["other words"] >= (_ANEW if signs["same speaker"] else _ANEW_BY_ANOTHER)
 
 
-def _of_two_kinds(signs: Signs) -> bool:
-    """A figure on one side and a name on the other are not two values of one thing."""
-    alike = signs["values differ"] or signs["names differ"]
-    return bool(signs["each has its own"] and not alike)
+def _tells_apart(signs: Signs) -> bool:
+    """Whether anything but plain words differs, or a text says more than the sentence compared."""
+    names = ("opposed", "denied", "narrowed", "one of several", "cue anywhere", "beside anywhere")
+    more = signs["more sentences in new"] or signs["more sentences in old"]
+    apart = any(signs[name] for name in names) or signs["least alike"] < _SAID_BY_BOTH
+    return bool(more or apart or not signs["clean"] or not signs["same speaker"])

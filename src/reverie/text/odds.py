@@ -63,10 +63,10 @@ def ruled(verdict: Verdict) -> dict[str, float]:
 
 
 def odds(signs: Signs) -> Odds:
-    """How a new text probably relates to an old one, by the signs of both."""
+    """How a new text probably relates to an old one; a sign that is not known counts as usual."""
     weights = _weights()
     given = [
-        max(-_FURTHEST, min(_FURTHEST, (signs[name] - mean) / spread))
+        max(-_FURTHEST, min(_FURTHEST, (signs.get(name, mean) - mean) / spread))
         for name, mean, spread in zip(weights.names, weights.means, weights.spreads, strict=True)
     ]
     answers = [_answer(network, given) for network in weights.networks]

@@ -14,6 +14,8 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from reverie.text.alignment import differing, keys_of, subject_of
+from reverie.text.closeness import meaning_signs
+from reverie.text.lexicon import MONTHS
 from reverie.text.statements import Change, Statement, Token
 from reverie.text.word_classes import near_groups, opposed
 from reverie.text.wording import wording_signs
@@ -37,6 +39,9 @@ _OPPOSITE = (
 OPPOSITES = frozenset(frozenset(pair.split()) for pair in _OPPOSITE.split(","))
 # "a" and "de" lead most objects in French and Spanish.
 _WEAKLY_OPPOSED = frozenset({"a", "de"})
+_VALUES = ("number", "day")
+_KINDS_OF_VALUES = ("time of day", "weekday", "date", "sum", "duration", "measure", "number")
+_MONEY = frozenset({"euro", "dollar", "pound", "franc", "cent"})
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -124,7 +129,10 @@ def signs_of(
     found["cue, subject"] = found["cue"] * max(
         found["subject in common"], found["subject named"], float(found["names in common"] > 0)
     )
-    return found | wording_signs(texts, (all_ours, all_theirs), alone)
+    found |= _kinds_of_values(new, old)
+    found["another language"] = float(language != "english")
+    found |= wording_signs(texts, (all_ours, all_theirs), alone)
+    return found | meaning_signs((all_ours, all_theirs), alone)
 
 
 def _content(side: Sequence[Statement]) -> tuple[Token, ...]:
@@ -225,6 +233,25 @@ def _figures(new: _Side, old: _Side) -> dict[str, float]:
         "day and figure differ": float((days or years) and figures),
         "several figures differ": float(min(len(new.values), len(old.values)) > 1),
     }
+
+
+def _kinds_of_values(new: _Side, old: _Side) -> dict[str, float]:
+    """Whether both name a time of day, a weekday, a sum, …, or only one of them."""
+    kinds = [{_kind_of_value(t) for t in side.tokens if t.kind in _VALUES} for side in (new, old)]
+    both, one = kinds[0] & kinds[1], kinds[0] ^ kinds[1]
+    found = {f"{kind} in both": float(kind in both) for kind in _KINDS_OF_VALUES}
+    return found | {f"{kind} in one": float(kind in one) for kind in _KINDS_OF_VALUES}
+
+
+def _kind_of_value(token: Token) -> str:
+    if token.kind == "day":
+        return "date" if token.key in MONTHS or token.key[0].isdigit() else "weekday"
+    unit = token.key.lstrip("0123456789.:,")
+    if ":" in token.key:
+        return "time of day"
+    if unit in _MONEY:
+        return "sum"
+    return "duration" if unit == "s" else "measure" if unit else "number"
 
 
 def _rest(new: _Side, old: _Side) -> dict[str, float]:

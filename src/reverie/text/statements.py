@@ -95,6 +95,12 @@ def reason_of(text: str) -> str:
     return " ".join("".join(_REASON.split(text[:LONGEST])[1:]).split()).casefold()
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences of a claim that have words."""
+    found = _SENTENCE.split(claim_of(text), maxsplit=_MOST)
+    return [one for one in found if any(map(str.isalnum, one))] or [text]
+
+
 @lru_cache(maxsize=16_384)
 def statements(text: str, language: str) -> tuple[Statement, ...]:
     """The statements of a text, sentence by sentence, with compound sentences split."""

@@ -11,13 +11,15 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations, takewhile
+from itertools import combinations, pairwise, takewhile
 from posixpath import commonprefix
 
 from reverie.text.lexicon import folded
 from reverie.text.statements import Token, claim_of
 
 _WORD = re.compile(r"\w+")
+_POSSESSOR = re.compile(r"(\w+)['’]s\b")
+_VALUES = ("number", "day")
 # Without common words nothing is known about their places.
 _UNKNOWN = 0.5
 _MOST_OTHERS = 5
@@ -31,7 +33,8 @@ def wording_signs(
     """The signs of a new and an old text, their content words, and those that only one has."""
     new, old = (_WORD.findall(folded(claim_of(text)).lower()) for text in texts)
     found = _frame(new, old, *tokens)
-    found |= _order(*tokens) | _places(*alone)
+    found |= _order(*tokens) | _places(*alone) | _modifiers(tokens, alone)
+    found |= _possessors(texts)
     return found | {
         "spelt alike": _spelt_alike(tokens, alone),
         "letters": _letters_in_common(*tokens),
@@ -82,6 +85,44 @@ def _places(ours: Sequence[Token], theirs: Sequence[Token]) -> dict[str, float]:
         {(t.phrase > 0, t.led, t.kind) for t in side if not t.verb} for side in (ours, theirs)
     )
     return {"same place": float(not mine.isdisjoint(other))}
+
+
+def _modifiers(
+    tokens: tuple[Sequence[Token], Sequence[Token]],
+    alone: tuple[Sequence[Token], Sequence[Token]],
+) -> dict[str, float]:
+    """Whether one word has another word before it: "the payments service", "the mail service"."""
+    new, old = (_modified(side, own) for side, own in zip(tokens, alone, strict=True))
+    led = [{t.led for t in side if t.led and t.kind not in _VALUES} for side in alone]
+    values = all(any(t.kind in _VALUES for t in side) for side in alone)
+    other, after = not new.isdisjoint(old), not led[0].isdisjoint(led[1])
+    return {
+        "other modifier": float(other),
+        "modifier of one": float(bool(new) != bool(old)),
+        "other modifier, values differ": float(other and values),
+        "after one preposition": float(after),
+        "after one preposition, values differ": float(after and values),
+    }
+
+
+def _modified(tokens: Sequence[Token], alone: Sequence[Token]) -> set[str]:
+    """The common words that directly follow a word which only this side has."""
+    own = set(map(id, alone))
+    return {
+        after.key
+        for before, after in pairwise(tokens)
+        if id(before) in own and id(after) not in own
+        if before.kind not in _VALUES and not before.verb
+    }
+
+
+def _possessors(texts: tuple[str, str]) -> dict[str, float]:
+    """Whether one text speaks of somebody's thing and the other does not name them."""
+    new, old = (text.lower() for text in texts)
+    return {
+        "possessor of new": float(any(one not in old for one in _POSSESSOR.findall(new))),
+        "possessor of old": float(any(one not in new for one in _POSSESSOR.findall(old))),
+    }
 
 
 def _spelt_alike(

@@ -25,7 +25,7 @@ from reverie.learning.extraction.word_lists import IDLE
 from reverie.text.likeness import Likeness, Match, related
 
 # A question in the inbox costs a person more than a line of `remember`; dreams look again.
-_WORTH_ASKING = 0.45
+_WORTH_ASKING = 0.75
 _LIKELY = 0.5
 _TOKEN = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
 
@@ -73,13 +73,23 @@ def _operation(candidate: Candidate, current: Sequence[Known]) -> Operation:
 def rivals(candidate: Candidate, known: Sequence[Known]) -> tuple[tuple[str, Likeness], ...]:
     """Memories of which the candidate may be a newer value or another wording, with which it is."""
     found = related(candidate.text, _texts(_current(known)))
+    titles = {
+        f"{one.entry.file}\n{' '.join(one.entry.name.split())}"
+        for one in known
+        if one.entry.name != one.entry.description
+    }
     near = [
         match
         for match in found
         if match.likeness in ("update", "restates")
-        and (not match.verdict.weighed or match.verdict.score >= _WORTH_ASKING)
+        and (not match.verdict.weighed or _worth_asking(match, titles))
     ]
     return tuple({_file(match): match.likeness for match in reversed(near)}.items())[::-1]
+
+
+def _worth_asking(match: Match, titles: set[str]) -> bool:
+    """Whether odds are worth a question; a title is no fact to compare with."""
+    return match.verdict.score >= _WORTH_ASKING and match.key not in titles
 
 
 def _claimed(candidate: Candidate, file: str, current: Sequence[Known]) -> Operation:

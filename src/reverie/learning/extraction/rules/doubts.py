@@ -161,6 +161,10 @@ _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|we|we're|we've|us|ou
 
 # "Please remember: you'll find the tests in …" speaks to the assistant.
 _PLEASE_REMEMBER = re.compile(r"please,? (?:remember|note|memori[sz]e)(?: that)?\s*:", re.I)
+# "Please remember: you reach me on …" tells a fact; "you are …" and "you should …" brief the assistant.
+_ANYONE = re.compile(
+    rf"{_PLEASE_REMEMBER.pattern}\s*you(?:['’]ve)? (?!are\b|were\b|will\b|should\b|must\b)", re.I
+)
 
 
 def not_for_memory(text: str) -> bool:
@@ -235,7 +239,8 @@ _POINTING = re.compile(
 def _about_request(sentence: str) -> str | None:
     if _POINTING.match(sentence):
         return "what it means stands elsewhere"
-    if any(sign.search(sentence) for sign in (_BRIEFING, _FOR_NOW, _WORKPIECE)):
+    briefs = _BRIEFING.search(sentence) and not _ANYONE.match(sentence)
+    if briefs or _FOR_NOW.search(sentence) or _WORKPIECE.search(sentence):
         return "about this task"
     if _PROVERB.match(sentence) and (_ADVICE.search(sentence) or not _PARTICULAR.search(sentence)):
         return "a saying"

@@ -1,0 +1,121 @@
+"""Signs by what words mean: how near the words of two texts are, and how much the unmatched ones tell.
+
+The same fact in other words has near words for what differs; two facts differ in a word that tells much and
+has no counterpart. Which sentences of two texts belong together is found the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reverie.text import meaning
+from reverie.text.statements import Token
+
+_VALUES = ("number", "day")
+_MOST_UNMATCHED = 4.0
+# Each word is compared with each of the other text: long texts are judged by how they begin.
+_MOST_WORDS = 24
+_MOST_SENTENCES = 4
+
+
+def closest_sentences(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, str]:
+    """The sentence of each text that has most in common with one of the other."""
+    if len(ours) == len(theirs) == 1:
+        return ours[0], theirs[0]
+    ours, theirs = ours[:_MOST_SENTENCES], theirs[:_MOST_SENTENCES]
+    words = {text: _words_of(text) for text in (*ours, *theirs)}
+    pairs = [(mine, other) for mine in ours for other in theirs]
+    return max(pairs, key=lambda pair: _in_common(words[pair[0]], words[pair[1]]))
+
+
+def _words_of(text: str) -> list[str]:
+    return ["".join(filter(str.isalnum, word)) for word in text.lower().split()[:_MOST_WORDS]]
+
+
+def _in_common(ours: Sequence[str], theirs: Sequence[str]) -> float:
+    return meaning.covered(ours, theirs) + meaning.covered(theirs, ours)
+
+
+def meaning_signs(
+    tokens: tuple[Sequence[Token], Sequence[Token]],
+    alone: tuple[Sequence[Token], Sequence[Token]],
+) -> dict[str, float]:
+    """The signs of a new and an old text, by their content words and those that only one has."""
+    if not meaning.known():
+        return {}
+    tokens = tokens[0][:_MOST_WORDS], tokens[1][:_MOST_WORDS]
+    alone = alone[0][:_MOST_WORDS], alone[1][:_MOST_WORDS]
+    return _nearness(tokens, alone) | _unmatched(tokens, alone)
+
+
+def _nearness(
+    tokens: tuple[Sequence[Token], Sequence[Token]],
+    alone: tuple[Sequence[Token], Sequence[Token]],
+) -> dict[str, float]:
+    new, old = (_written(side) for side in tokens)
+    words = [_written(side, "word", "quantity") for side in tokens]
+    rest = [_written(side, "word", "quantity") for side in alone]
+    names = [_written(side, "name", "code") for side in alone]
+    said = meaning.covered(words[0], old), meaning.covered(words[1], new)
+    left = meaning.covered(rest[0], old), meaning.covered(rest[1], new)
+    each = [meaning.nearest(word, old) for word in rest[0]]
+    each += [meaning.nearest(word, new) for word in rest[1]]
+    return {
+        "meaning": meaning.together(new, old),
+        "meaning of words": meaning.together(*words),
+        "least meant": min(said),
+        "most meant": max(said),
+        "least of the rest meant": min(left),
+        "most of the rest meant": max(left),
+        "meaning of the rest": meaning.together(*rest) if any(rest) else 1.0,
+        "furthest word": min(each, default=1.0),
+        "nearest of the rest": max(
+            (meaning.near(a, b) for a in rest[0] for b in rest[1]), default=0
+        ),
+        "meaning of other names": meaning.together(*names),
+    }
+
+
+def _unmatched(
+    tokens: tuple[Sequence[Token], Sequence[Token]],
+    alone: tuple[Sequence[Token], Sequence[Token]],
+) -> dict[str, float]:
+    """How much the common words tell, and how much those without a counterpart."""
+    differ = [[t for t in side if t.kind not in _VALUES and not t.verb] for side in alone]
+    shared = [
+        [t for t in side if t.kind not in _VALUES and not any(t is one for one in own)]
+        for side, own in zip(tokens, alone, strict=True)
+    ]
+    left = [
+        [_tells(t) * (1 - max(0.0, meaning.nearest(_word(t), _written(others)))) for t in side]
+        for side, others in zip(differ, reversed(tokens), strict=True)
+    ]
+    most = [max(side, default=0.0) for side in left]
+    common = sum(_tells(t) for side in shared for t in side)
+    total = common + sum(_tells(t) for side in differ for t in side)
+    values = all(any(t.kind in _VALUES for t in side) for side in alone)
+    part = common / total if total else 0.5
+    return {
+        "most told by both": max(map(_tells, shared[0]), default=0.0),
+        "told by both": part,
+        "told by new alone": most[0],
+        "told by old alone": most[1],
+        "told by each alone": min(most),
+        "all told by new alone": min(_MOST_UNMATCHED, sum(left[0])),
+        "all told by old alone": min(_MOST_UNMATCHED, sum(left[1])),
+        "values differ, told by both": values * part,
+        "values differ, told by each alone": values * min(most),
+    }
+
+
+def _tells(token: Token) -> float:
+    return meaning.telling(_word(token))
+
+
+def _word(token: Token) -> str:
+    return token.word or token.key
+
+
+def _written(tokens: Sequence[Token], *kinds: str) -> list[str]:
+    """The words of these kinds; without a kind, all but figures and days."""
+    return [_word(t) for t in tokens if (t.kind in kinds if kinds else t.kind not in _VALUES)]
