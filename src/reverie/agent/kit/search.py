@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from reverie.agent.kit.files import located, missing, printable, shown
-from reverie.agent.kit.search_worker import Search
 from reverie.agent.patterns import VERSION_CONTROL, PathPattern, files_below, is_magic
 from reverie.agent.processes import found_program, inlet, program
+from reverie.agent.search_worker import Search
 from reverie.agent.tools import Arguments, Tool, Workplace, always
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
@@ -270,7 +270,7 @@ def _command(search: Search, workplace: Workplace) -> tuple[list[str], dict[str,
         return [ripgrep, *_ripgrep_options(search)], dict(workplace.environment)
     # -P and absolute entries only: never import modules from the searched folder.
     modules = os.pathsep.join(entry for entry in sys.path if Path(entry).is_absolute())
-    worker = [sys.executable, "-P", "-m", "reverie.agent.kit.search_worker", search.to_json()]
+    worker = [sys.executable, "-P", "-m", "reverie.agent.search_worker", search.to_json()]
     return worker, {"PYTHONPATH": modules}
 
 

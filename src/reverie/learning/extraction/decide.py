@@ -8,7 +8,7 @@ needs the person's own words for it ("from now on", "no longer", "instead of …
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reverie.learning.extraction.values import (
@@ -24,8 +24,9 @@ from reverie.learning.extraction.values import (
 from reverie.learning.extraction.word_lists import IDLE
 from reverie.text.likeness import Likeness, Match, related
 
-# A question in the inbox costs a person more than a line of `remember`; dreams look again.
-_WORTH_ASKING = 0.75
+# A question in the inbox costs a person more than a line of `remember`, and a fact kept twice does less
+# harm than an outdated one.
+_WORTH_ASKING: Mapping[Likeness, float] = {"update": 0.45, "restates": 0.65}
 _LIKELY = 0.5
 _TOKEN = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
 
@@ -89,7 +90,7 @@ def rivals(candidate: Candidate, known: Sequence[Known]) -> tuple[tuple[str, Lik
 
 def _worth_asking(match: Match, titles: set[str]) -> bool:
     """Whether odds are worth a question; a title is no fact to compare with."""
-    return match.verdict.score >= _WORTH_ASKING and match.key not in titles
+    return match.verdict.score >= _WORTH_ASKING[match.likeness] and match.key not in titles
 
 
 def _claimed(candidate: Candidate, file: str, current: Sequence[Known]) -> Operation:

@@ -15,6 +15,8 @@ from reverie.text.likeness import Match
 
 # How many similar memories are reported.
 MOST_TOLD = 3
+# A memory about another thing is reported only if it has this much in common: not for one common verb.
+_NEAR = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +49,15 @@ def neighbours(
             match.verdict.certain,
             match.verdict.weighed,
         )
-        for match in found[:MOST_TOLD]
+        for match in [one for one in found if _is_near(one)][:MOST_TOLD]
     )
     if same is not None:
         return Neighbours(_known(same.key, current[same.key]), related=near)
     return Neighbours(replaces=replaced, related=near)
+
+
+def _is_near(match: Match) -> bool:
+    return match.likeness != "sibling" or match.verdict.score >= _NEAR
 
 
 def _described_alike(
