@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def reason(outcome: Sent | Refused) -> str:
 
 def rows(folder: Path, sql: str, *values: object) -> list[Any]:
     """As another program sees the file, or changes it."""
-    with sqlite3.connect(folder / "mail.sqlite") as connection:
+    with closing(sqlite3.connect(folder / "mail.sqlite")) as connection, connection:
         return connection.execute(sql, values).fetchall()
 
 
