@@ -32,6 +32,12 @@ CHOSEN = "hunter" + "2-blue-Falcon"
 NAMED = [
     ("the token of the staging server is {}", KEY),
     ("the token of the staging server is {}", HASH),
+    ("to see the stable's camera: user farm, key {}", "Rooster" + "8083"),
+    ("para la cámara del gallinero: usuario granja, clave {}", "Gallo" + "8083"),
+    ("Log in to the VPN with user nk and password {}", "FjordyKO" + "Htp="),
+    ("clé wifi de la salle des fêtes {}", "orgue" + "074668"),
+    ("the keypad at the cabin's door opens with {}", "#93" + "680"),
+    ("sqlplus scott/{}@orcl works from the jump host", "tigRer" + "YN3k"),
     ("my password for the wiki is {}", CHOSEN),
     ("my password for the wiki is {}.", "correct-horse-" + "battery-staple"),
     ("fyi the grafana admin pw is {}", "Zk8#" + "tulip"),
@@ -92,6 +98,11 @@ NAMED = [
 ]  # fmt: skip
 
 HARMLESS = [
+    "the wifi in room Berlin2024 is slow",
+    "the fair opens with 12000 visitors",
+    "wifi for the guests ends in July2027 for good",
+    "user nk and the usual suspects reviewed build4711",
+    "sqlplus is at /opt/oracle/bin",
     "ssh-keygen -lf key.pub prints SHA256:1FupneTtjlaztGjtLiyxVUscXI5L/XyBXvvwcMQUrj8 as the fingerprint",
     "The passphrase is asked for twice.",
     "Unlock the level with 3 stars.",

@@ -21,7 +21,6 @@ from reverie.core.messages import Text, ToolResult, ToolUse, new_message
 from reverie.errors import ReverieError
 from reverie.learning.extraction import rules, speech, support, trust
 from reverie.learning.extraction.rules import confirmations, doubts
-from reverie.learning.extraction.rules import confirmations as kinds
 from reverie.learning.extraction.rules.confirmations import sentences, to_the_point
 from reverie.learning.extraction.values import Candidate
 from reverie.memory.changes import imports
@@ -40,7 +39,8 @@ from reverie.memory.format import (
 from reverie.memory.format import frontmatter as scalars
 from reverie.memory.format import manifest as candidates
 from reverie.memory.format import paths as names
-from reverie.memory.secrets import formats, named, redaction
+from reverie.memory.format.kinds import infer_scope
+from reverie.memory.secrets import formats, named, redact
 from reverie.recall import documents as passages
 from reverie.recall import queries, usage
 from reverie.text import dates, likeness, timewords, words
@@ -195,7 +195,7 @@ ROUTINES: Mapping[str, Routine] = {
     "doubts.about_message": doubts.about_message,
     "doubts.not_for_memory": doubts.not_for_memory,
     "doubts.asks": doubts.asks,
-    "kinds.kind": kinds.kind,
+    "kinds.infer_scope": infer_scope,
     "support.covered": lambda text: support.covered(text, text),
     "user_messages.named_files": user_messages.named_files,
     "support.echoes": lambda text: support.echoes("the deploy needs a token", text),
@@ -205,7 +205,7 @@ ROUTINES: Mapping[str, Routine] = {
     # secrets
     "secrets.find_formats": lambda text: list(formats.find_formats(text)),
     "secrets.find_named": lambda text: list(named.find_named(text, text.lower())),
-    "secrets.redact": redaction.redact,
+    "secrets.redact": redact,
     # commands, facts, previews
     "reads_only": reads_only,
     "calls.command_parts": calls.command_parts,

@@ -129,6 +129,12 @@ RULES: Sequence[Rule] = (
     ),
     Rule(
         "password in a command",
+        ("sqlplus ", "sqlldr ", "expdp ", "impdp ", "rman target "),
+        r"(?:-\w+ )?\w{1,30}/([^\s@/\"'\ufffc]{6,64})(?=@|\s|$)",
+        is_spoken_password,
+    ),
+    Rule(
+        "password in a command",
         ("mysql ", "mysqldump ", "mariadb "),
         r"[^\n\ufffc|]{0,80}? -p([^\s\"'\ufffc]{6,64})",
         is_spoken_password,

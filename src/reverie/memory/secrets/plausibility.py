@@ -223,7 +223,9 @@ def is_spoken_password(value: str) -> bool:
         return False
     if _NAMES_A_SECRET.search(value) and not _SIGN.search(value):
         return False
-    return bool(_DIGIT.search(value) or _SIGN.search(value[1:]) or _FOUR_WORDS.fullmatch(value))
+    padded = value.endswith("=") and is_of_both_cases(value)
+    found = _DIGIT.search(value) or _SIGN.search(value[1:]) or _FOUR_WORDS.fullmatch(value)
+    return padded or bool(found)
 
 
 def is_word_list(value: str) -> bool:

@@ -89,7 +89,8 @@ _IN_TOKEN = r"[^\s\"'`<>(){}\[\],;|=「」，。；、«»“”„‘’\ufffc\
 # Anchored at the first character, so that a long run of letters is tried once; requires a digit, a
 # sign or three separators.
 _TOKEN = re.compile(
-    rf"(?<!{_IN_TOKEN})(?={_IN_TOKEN}*?(?:[\d!@#$%^&*?~]|[-_.][a-z]++[-_.][a-z]++[-_.][a-z])){_IN_TOKEN}{{4,}}+={{0,2}}"
+    rf"(?<!{_IN_TOKEN})(?={_IN_TOKEN}*?(?:[\d!@#$%^&*?~]|[-_.][a-z]++[-_.][a-z]++[-_.][a-z]|[a-zA-Z]={{1,2}}(?!\S)))"
+    rf"{_IN_TOKEN}{{4,}}+={{0,2}}"
 )
 _TRAILING = ".:!?*#…"
 _CALLED = ("(", "[")
@@ -108,6 +109,18 @@ _LEADS = frozenset(
 _USE = frozenset(
     ["use", "using", "type", "enter", "take", "nimm", "nehmt", "nutze", "tippe", "utilise", "utilisez", "tape", "tapez", "saisis", "usa", "usad", "pon", "teclea"]
 )  # fmt: skip
+# «User ada, key …»: beside the name of an account any key is a password.
+_ACCOUNT = re.compile(
+    r"\b(?:user(?:name)?|account|login|benutzer(?:name)?|konto|utilisateur|compte|identifiant|usuario|cuenta)\b[\s:]+\S+[\s,;/&+]+(?:\w{1,4}\s+)?$",
+    re.IGNORECASE,
+)
+_DOOR = re.compile(
+    r"\b(?:door|gate|keypad|lock(?:er|box)?|safe|garage|alarm|tür|tor|schloss|tresor|porte|portail|digicode|coffre|puerta|portón|caja fuerte|candado)\w*",
+    re.IGNORECASE,
+)
+# The key of a network as people make it up, at the end of what is said of it: «clé wifi du bureau orgue074668».
+_WORD_AND_NUMBER = re.compile(r"[^\W\d_]{3,}\d{4,}")
+_ENDS = re.compile(r"[\s\"'»”.!]*(?:\n|$)")
 _SIGN_BEFORE = re.compile(r"(?:[:=：＝]|->|=>|→|⇒|[-–—])[\s\"'`*(\[<{«“„‘「]*$")
 # After a value: «… is the token», «… als Passwort», «… (password)».
 _FOLLOWS = re.compile(
@@ -216,8 +229,8 @@ def _judged(
         if _SENTENCE_END.search(between):
             continue
         kind = _named_kind(cue, between, before, text)
-        if _leads_to(between) and _is_value(kind, value, text[end : end + 12]):
-            return _NAMES[kind]
+        if named := _named_by(cue, kind, between, value, text, end):
+            return _NAMES[named]
         loose = loose or cue.kind
     for cue in behind:
         if (
@@ -246,6 +259,8 @@ def _named_kind(cue: _Cue, between: str, before: Sequence[_Cue], text: str) -> K
     if cue.kind == "network":
         given = _SIGN_BEFORE.search(between) or _USE.intersection(between.lower().split()[-1:])
         return "network" if given else "login"
+    if cue.kind in ("key", "generic") and _ACCOUNT.search(text, max(0, cue.start - 60), cue.start):
+        return "password"
     network = cue.kind == "generic" and any(
         one.kind == "network"
         and one.end < cue.start
@@ -253,6 +268,33 @@ def _named_kind(cue: _Cue, between: str, before: Sequence[_Cue], text: str) -> K
         for one in before
     )
     return "password" if network else cue.kind
+
+
+def _named_by(
+    cue: _Cue, kind: Kind, between: str, value: str, text: str, end: int
+) -> Kind | None:
+    """The kind of secret that a cue before a value says it is."""
+    if not _leads_to(between):
+        last = cue.kind == "network" and _is_said_last(text, between, value, end)
+        return "network" if last else None
+    if _is_value(kind, value, text[end : end + 12]):
+        return kind
+    return "pin" if kind == "unlock" and _opens_a_door(text, cue, value) else None
+
+
+def _opens_a_door(text: str, cue: _Cue, value: str) -> bool:
+    named = _DOOR.search(text, max(0, cue.start - 60), cue.start)
+    return is_pin(value.strip("#*")) and bool(named)
+
+
+def _is_said_last(text: str, between: str, value: str, end: int) -> bool:
+    """Whether a made-up word with a number ends what is said of a network and its key."""
+    return bool(
+        _WORD_AND_NUMBER.fullmatch(value)
+        and _ENDS.match(text, end)
+        and not _is_about_another(between)
+        and not is_placeholder(value)
+    )
 
 
 def _leads_to(between: str) -> bool:
