@@ -58,11 +58,15 @@ def telling(word: str) -> float:
     return _UNKNOWN if found is None else min(1.0, found.length * found.scale / _LONGEST)
 
 
-@lru_cache(maxsize=65_536)
 def near(ours: str, theirs: str) -> float:
     """How near two words are: 1 for the same, about 0 for words that have nothing in common."""
     if ours == theirs:
         return 1.0
+    return _near(ours, theirs) if ours < theirs else _near(theirs, ours)
+
+
+@lru_cache(maxsize=262_144)
+def _near(ours: str, theirs: str) -> float:
     mine, other = _vector(ours), _vector(theirs)
     if mine is None or other is None or not mine.length or not other.length:
         return 0.0
