@@ -270,9 +270,7 @@ def _named_kind(cue: _Cue, between: str, before: Sequence[_Cue], text: str) -> K
     return "password" if network else cue.kind
 
 
-def _named_by(
-    cue: _Cue, kind: Kind, between: str, value: str, text: str, end: int
-) -> Kind | None:
+def _named_by(cue: _Cue, kind: Kind, between: str, value: str, text: str, end: int) -> Kind | None:
     """The kind of secret that a cue before a value says it is."""
     if not _leads_to(between):
         last = cue.kind == "network" and _is_said_last(text, between, value, end)
