@@ -135,3 +135,18 @@ def test_what_is_probably_a_newer_value_is_asked_about() -> None:
     assert compare(new, old).likeness == "update"
     found = rivals(Candidate(new, "project", (), "user"), [known("lease.md", old)])
     assert found == (("lease.md", "update"),)
+
+
+def test_a_newer_value_is_asked_about_sooner_than_another_wording() -> None:
+    newer = ("Watchdog timeout is 4 s.", "The watchdog is set to 10 s.")
+    again = (
+        "Emergency slots are kept free from 11 to 12.",
+        "Between eleven and noon we leave the appointments open for emergencies.",
+    )
+    odds = {pair: compare(pair[1], pair[0]) for pair in (newer, again)}
+    assert [one.likeness for one in odds.values()] == ["update", "restates"]
+    assert all(0.45 < one.score < 0.65 for one in odds.values())
+    asked = [
+        rivals(Candidate(new, "project", (), "user"), [known("a.md", old)]) for old, new in odds
+    ]
+    assert asked == [(("a.md", "update"),), ()]

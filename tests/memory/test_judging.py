@@ -77,6 +77,23 @@ def test_when_the_words_name_the_outdated_one_a_sibling_is_not_told_as_another_v
     assert [one.file for one in found.related if one.likeness == "update"] == ["search.md"]
 
 
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Local environments are started with docker compose", "The roofers start on 2027-09-06"),
+        ("We use Storybook for UI components", "We don't use pesticides in our garden"),
+        ("Electricity comes to about 95 a month", "The cleaner comes on Fridays"),
+    ],
+)
+def test_one_common_verb_is_not_worth_a_line(text: str, other: str) -> None:
+    assert near(draft(text), ("other.md", other)).related == ()
+    told = near(
+        draft("The search service listens on port 7002"),
+        ("billing.md", "The billing service listens on port 7001"),
+    )
+    assert [one.file for one in told.related] == ["billing.md"]
+
+
 def test_three_neighbours_are_told() -> None:
     existing = [(f"{n}.md", f"The port is {n}") for n in range(8_000, 8_005)]
     assert len(near(draft("The port is 8443"), *existing).related) == 3

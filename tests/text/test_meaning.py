@@ -9,7 +9,6 @@ import pytest
 from reverie.text import likeness, meaning
 from reverie.text.closeness import closest_sentences
 from reverie.text.likeness import compare, related, signs_between
-from reverie.text.odds import Odds
 from reverie.text.statements import sentences
 
 
@@ -96,16 +95,17 @@ def _forget() -> None:
         known.cache_clear()
 
 
-def test_of_faint_guesses_about_a_change_only_the_best_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Every candidate is a faint guess, the second one less faint.
-    chances = iter((0.2, 0.3, 0.25))
-    monkeypatch.setattr(likeness, "odds", lambda _: Odds(value=next(chances)))
-    notes = [(name, f"{name} keeps the ledger of the club") for name in ("Ada", "Bo", "Cy")]
-    found = related("The ledger was handed over, from now on the club pays Dee to keep it", notes)
-    told = [match.verdict.score for match in found if match.verdict.weighed]
-    assert told == [0.3]
+def test_of_faint_guesses_about_a_change_only_the_best_is_told() -> None:
+    new = "starting this month we open 9 on saturdays, not 10"
+    notes = [
+        ("training", "Training of the new drivers starts in May."),
+        ("backup", "The nightly backup starts at 2 am UTC."),
+        ("reception", "Reception opens at 8:00 on weekdays."),
+    ]
+    alone = {key: compare(new, old) for key, old in notes}
+    assert all(one.weighed and one.score < likeness.TOLD for one in alone.values())
+    told = [match.key for match in related(new, notes) if match.verdict.weighed]
+    assert told == ["reception"]
 
 
 def test_a_long_text_is_judged_by_how_it_begins() -> None:
