@@ -170,7 +170,8 @@ def play_service(scratch: Path, commands: list[str]) -> None:
         {"reverie serve --workers 0 &": f"reverie serve --workers 0 --port {first} &", **flags},
     )
     machine.replaced |= ports
-    *others, moving = commands
+    # The first command stays in the foreground; the next block starts the same service behind.
+    *others, moving = [block for block in commands if not block.startswith("make serve")]
     # What is moved is the memory of another project, which is in files.
     ready = (
         "cd && mkdir notes && cd notes && rm ~/.reverie/settings.toml",
