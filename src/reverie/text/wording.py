@@ -117,7 +117,7 @@ def _modified(tokens: Sequence[Token], alone: Sequence[Token]) -> set[str]:
 
 
 def _possessors(texts: tuple[str, str]) -> dict[str, float]:
-    """Whether one text speaks of somebody's thing and the other does not name them."""
+    """Whether one text speaks of a person's thing and the other does not name the person."""
     new, old = (text.lower() for text in texts)
     return {
         "possessor of new": float(any(one not in old for one in _POSSESSOR.findall(new))),
