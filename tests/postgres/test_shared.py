@@ -5,6 +5,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 from tests.cli.run import data, done
 from tests.cli.test_chat_once import asked as chat
 from tests.place import Place
@@ -232,6 +233,13 @@ class TestForgettingEverywhere:
         assert asked[0] == 201
         recalled = {"question": "zirconium launch"}
         running.ask(key, "POST", f"{at}/recall", recalled, Idempotency_Key="recalled")
+        with psycopg.connect(running.fleet.owner_url) as connection:
+            connection.execute(
+                "INSERT INTO reverie.dreams (org, space, project, id, state, report) "
+                "SELECT org, space, project, 'night', 'completed', %s FROM reverie.projects "
+                "WHERE project = %s",
+                (Jsonb({"changes": [{"why": f"It said: {SECRET_PLAN}"}]}), shop),
+            )
         return str(file)
 
     def test_no_row_of_the_service_and_no_copy_holds_it(
@@ -241,7 +249,7 @@ class TestForgettingEverywhere:
         assert file in elsewhere.memory().store.listing()
         before = {*rows_that_hold(running, "zirconium")}
         assert before >= {"contents", "topics", "passages", "messages", "episodes", "answers"}
-        assert before >= {"proposals", "promotions", "changes"}
+        assert before >= {"proposals", "promotions", "changes", "dreams"}
         told = done("forget", file, "--everywhere", "--yes")
         assert "service: history" in told
         assert rows_that_hold(running, "zirconium launch") == []
