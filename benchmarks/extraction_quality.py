@@ -8,6 +8,9 @@ of a chat (LongMemEval) is named when something in it is worth keeping; whatever
 other turn of those chats counts as wrong, and what they miss there is not counted. The rules were
 mended after a look at those chats, so that row shows what is known, not what is to be expected.
 
+`messages/` holds strangers' messages, each with the sentences in it that are worth keeping; no rule was
+written after a look at them.
+
 Written turns are split by the digest of their id: rules are tuned on one half (`dev`), the other
 half (`held out`) is only counted.
 
@@ -20,6 +23,7 @@ import argparse
 import gzip
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,7 +39,11 @@ from reverie.learning.extraction.rules import find
 from reverie.learning.extraction.values import Candidate
 
 TURNS = Path(__file__).with_name("extraction_turns.jsonl")
+MESSAGES = Path(__file__).with_name("messages")
 BAR = 0.95
+# A memory is one of the sentences to keep when it holds this share of its words.
+SAME = 0.6
+_WORD = re.compile(r"\w{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,29 @@ def _table(outcomes: list[Outcome]) -> Iterator[tuple[Any, ...]]:
             yield _row(part, mine)
     for group in ("English", "German", "French", "Spanish"):
         yield _row(f"held out, {group}", [one for one in held if one.turn.group == group])
+    for file in sorted(MESSAGES.glob("*.jsonl")):
+        yield _strangers(file)
+
+
+def _strangers(file: Path) -> tuple[Any, ...]:
+    """A message may hold several sentences to keep: recall counts sentences, not messages."""
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    found = right = kept = 0
+    for row in rows:
+        texts = [
+            one.text for one in find([new_message("user", Text(row["message"]))]) if not one.doubt
+        ]
+        found += len(texts)
+        right += sum(any(_shares(text, keep) for keep in row["keep"]) for text in texts)
+        kept += sum(any(_shares(text, keep) for text in texts) for keep in row["keep"])
+    sentences = sum(len(row["keep"]) for row in rows)
+    name = f"messages, {file.stem} author"
+    return name, len(rows), sentences, found, right, right / found, kept / sentences, ""
+
+
+def _shares(memory: str, keep: str) -> bool:
+    mine, theirs = set(_WORD.findall(memory.casefold())), set(_WORD.findall(keep.casefold()))
+    return len(mine & theirs) >= SAME * min(len(mine), len(theirs))
 
 
 def _row(name: str, outcomes: list[Outcome]) -> tuple[Any, ...]:
