@@ -1,4 +1,4 @@
-"""A fenced agent reads what it likes, and writes memories in its folder alone."""
+"""What an agent may do: memories in its folder alone when fenced, its own folder besides what it was allowed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from reverie.agent.kit import todo_tool
 from reverie.agent.kit.bash import bash_tool
 from reverie.agent.kit.edit import write_tool
-from reverie.agent.permissions import ALLOWED, Call, Denied, fenced
+from reverie.agent.permissions import ALLOWED, Call, Denied, also_within, fenced, only
 from reverie.agent.tools import Access
 
 
@@ -43,3 +43,13 @@ def test_a_shell_may_only_read(tmp_path: Path, access: Access, allowed: bool) ->
 
 def test_other_tools_are_denied(tmp_path: Path) -> None:
     assert isinstance(fenced(tmp_path)(Call(todo_tool(), {"todos": []}, "read", ())), Denied)
+
+
+def test_an_own_folder_may_be_edited_and_nothing_else(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    decide = also_within(own, only(()))
+    assert decide(writing(own / "notes.md")) == ALLOWED
+    assert isinstance(decide(writing(own / "notes.md", tmp_path / "outside.md")), Denied)
+    assert isinstance(decide(writing()), Denied)
+    run_inside = Call(bash_tool(), {"command": "rm notes.md"}, "run", (own / "notes.md",))
+    assert isinstance(decide(run_inside), Denied)

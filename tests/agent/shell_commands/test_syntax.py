@@ -28,6 +28,11 @@ from reverie.agent.shell_commands.syntax import Word, parse
         ('"a$X"', Word("a", "begins")),
         ("$(ls)", Word("", "anything")),
         ('"$(ls)"', Word("", "begins")),
+        ("a{b,c}", Word("a", "begins")),
+        ("a{1..3}", Word("a", "begins")),
+        ("a{b}", Word("a{b}")),
+        ("a{b,$X}", Word("", "anything")),
+        ("$(ls )", Word("", "anything")),
     ],
 )
 def test_how_certain_a_word_is(typed: str, word: Word) -> None:
