@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reverie.errors import InputError, WriteConflict
+from reverie.memory.changes.draft import LONGEST_DESCRIPTION, LONGEST_TITLE, draft
 from reverie.memory.changes.judging import retired_by_siblings
 from reverie.memory.changes.keeper import Declined, Keeper, NewMemory, Outcome, Remembered
 from reverie.memory.format import topic as topics
@@ -91,6 +92,19 @@ def test_what_is_said_wins_over_what_is_inferred(keeper: Keeper) -> None:
     assert (saved.name, saved.description, saved.type) == ("Deploys", "When we deploy", "project")
     assert saved.source == ("s1#m4",)
     assert saved.file == "project_deploys.md"
+
+
+def test_long_first_sentences_are_cut_at_a_word() -> None:
+    text = "The importer " + "reads one more column " * 12 + "at night. It writes a report."
+    made = draft(text)
+    assert made.body == text
+    for cut, longest in ((made.name, LONGEST_TITLE), (made.description, LONGEST_DESCRIPTION)):
+        assert len(cut) <= longest
+        assert text.startswith(f"{cut.removesuffix('…')} ")
+        assert len(cut) > longest - len(" column…")
+    exact = "x" * LONGEST_DESCRIPTION
+    assert draft(exact).description == exact
+    assert draft(f"{exact}x").description == f"{exact[:-1]}…"
 
 
 def test_dates_become_absolute_and_are_told(keeper: Keeper) -> None:

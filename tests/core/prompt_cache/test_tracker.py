@@ -104,6 +104,18 @@ def test_of_entries_with_different_lives_the_last_one_is_named(first, last, life
     assert verdict == Broken(5_000, (cause,))
 
 
+@pytest.mark.parametrize(
+    ("marks", "life"), [((), "5m"), (("5m",), "5m"), (("1h",), "1h"), (("1h", "5m"), "1h")]
+)
+def test_the_life_that_was_asked_for_last(marks, life):
+    tracker = Tracker(EXPLICIT)
+    assert tracker.ttl == "5m"
+    chain = chain_of(HEAD, SAID)
+    sent = Sent(chain, tuple(Mark(place, ttl) for place, ttl in enumerate(marks)), 0.0)
+    tracker.after(tracker.before(chain), sent, Usage())
+    assert tracker.ttl == life
+
+
 def test_an_automatic_cache_expires_by_its_own_rules():
     session = Session(replace(AUTOMATIC, ttl_seconds=600.0))
     chain = chain_of(HEAD, SAID)
