@@ -153,6 +153,7 @@ class TestFold:
         fold = asyncio.run(run(span_of(), ask, at=AT, announce=events.append))
         assert without_model(span_of()) in fold.summary.text
         assert "read c0" in fold.summary.text
+        assert without_model(span_of()).endswith("\nThe assistant's last words: answer 18")
         assert "changed:" not in fold.summary.text
         assert len(events) == isinstance(reply, Overloaded)
 

@@ -19,6 +19,7 @@ MEMORY = "/home/ada/.reverie/projects/otter/memory"
 
 def test_it_is_due_when_every_gate_is_open() -> None:
     assert due(READY) == Due("2 new messages")
+    assert isinstance(due(replace(READY, new_messages=1)), Due)
 
 
 @pytest.mark.parametrize(
