@@ -51,6 +51,8 @@ def test_a_line_stays_and_the_users_words():
 
 def test_a_span_without_words_of_the_user_leaves_one_line():
     done = snipped(1, 3)
+    assert done.marker.parent == TALK[0].id
+    assert snipped(0, 7).marker.parent is None
     assert [block.kind for block in done.marker.blocks] == ["text"]
 
 

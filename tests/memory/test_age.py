@@ -91,3 +91,11 @@ def test_the_day_before():
     assert age.day_before("2026-11-01") == "2026-10-31"
     assert age.day_before("2026-11-01T12:00:00Z") == "2026-11-01T12:00:00Z"
     assert (age.day_before(None), age.day_before("0001-01-01")) == (None, "0001-01-01")
+
+
+def test_a_time_without_a_zone_is_in_utc():
+    assert age.over_at("2026-11-15T12:00") == NOW
+    east = timezone(timedelta(hours=9))
+    assert age.over_at("2026-11-15T21:00+09:00") == NOW.astimezone(east)
+    assert age.expired("2026-11-15T21:00+09:00", NOW + timedelta(minutes=1))
+    assert not age.expired("2026-11-15T12:00", NOW - timedelta(minutes=1))

@@ -182,3 +182,10 @@ def test_without_instruction_files_nothing_can_be_restated():
 @given(st.text())
 def test_any_text_gets_an_answer(text):
     check(text, {"AGENTS.md": text[:50]})
+
+
+@pytest.mark.parametrize(("lines", "refused"), [(5, True), (20, False)])
+def test_code_is_refused_unless_there_is_more_prose(lines, refused):
+    steps = "\n".join(f"step_{n}()" for n in range(8))
+    prose = "\n".join(f"Reason {n} is the way the importer was built." for n in range(lines))
+    assert (check(f"```\n{steps}\n```\n{prose}", {}) is not None) is refused
