@@ -69,7 +69,7 @@ _PASSING = re.compile(
     r"\b(?:we|i|you|they|to|must|can|should|will|first|second|third|next|last|one|single|two|final|tests?|all|checks?|boarding|season) $"
 )
 DOOR = re.compile(
-    r"\b(?:doors?\b|gates?\b(?:pad)?lock(?:er|box)?s?\b|safe\b|garage|alarm|entrance|entry|building|shed|cabin|gym\b|mailbox|elevator"
+    r"\b(?:doors?\b|gates?\b|keypad|(?:pad)?lock(?:er|box)?s?\b|safe\b|garage|alarm|entrance|entry|building|shed|cabin|gym\b|mailbox|elevator"
     r"|parking|barrier|bike|luggage|suitcase|flat\b|apartment|storage|warehouse|cellar|basement|office|house|voicemail|sim\b"
     r"|tür|haustür|tor\b|garagentor|\w*schloss|tresor|keller|\w*eingang|fahrrad|koffer|wohnung|lager|schließf|spind|schranke|büro"
     r"|porte\b|portail|digicode|coffre|entrée|immeuble|vélo|valise|cadenas|barrière|casier|bureau"

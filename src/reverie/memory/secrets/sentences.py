@@ -65,6 +65,7 @@ _NOT_ITS_VALUE = frozenset(
 _LEADS = frozenset(
     ["s", "is", "are", "was", "were", "be", "being", "now", "still", "currently", "actually", "simply", "just", "to", "into", "as", "by", "with", "reads", "equals", "ist", "sind", "war", "lautet", "lauten", "heißt", "heisst", "jetzt", "nun", "auf", "durch", "als", "bitte", "mit", "sei", "est", "sont", "était", "devient", "désormais", "maintenant", "par", "comme", "avec", "suivant", "es", "son", "era", "será", "ahora", "por", "como", "con", "al", "sea", "ahora", "el", "la", "le", "das", "der", "a", "à", "zu"]
 )  # fmt: skip
+_AFTER_PASS = frozenset(["is", "was", "now", "phrase", ":", "=", "-", "->", '"', "is:", "'s"])
 # «For the wifi use …», «tape …».
 _USE = frozenset(
     ["use", "using", "type", "enter", "take", "nimm", "nehmt", "nutze", "tippe", "utilise", "utilisez", "tape", "tapez", "saisis", "usa", "usad", "pon", "teclea", "try", "versuch", "probier", "essaie", "essayez", "prueba", "probad"]
@@ -198,6 +199,10 @@ def _named_kind(cue: Cue, between: str, before: Sequence[Cue], text: str) -> Kin
 
 def _named_by(cue: Cue, kind: Kind, between: str, value: str, text: str, end: int) -> Kind | None:
     """The kind of secret that a cue before a value says it is."""
+    # «Pass AgentSession to …»: the verb needs its value right behind it, and no name of a class.
+    verb = text[cue.start : cue.end].lower() == "pass"
+    if verb and (is_joined_words(value) or not _AFTER_PASS.issuperset(between.lower().split())):
+        return None
     if not _leads_to(between) and not _in_brackets(between, text, end):
         return kind if _stands_beside(kind, between, value, text, end) else None
     if is_value(kind, value, text[end : end + 12]):
@@ -212,7 +217,7 @@ def _opens_a_door(text: str, cue: Cue, value: str) -> bool:
 
 def _in_brackets(between: str, text: str, end: int) -> bool:
     """Whether a value stands alone in brackets: «the PIN of the card (7001)»."""
-    closed = between[-1:] == "(" and text[end : end + 1] == ")"
+    closed = between[-2:] == " (" and text[end : end + 1] == ")"
     return closed and not is_about_another(between)
 
 
