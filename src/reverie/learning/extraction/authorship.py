@@ -6,15 +6,18 @@ import re
 import unicodedata
 from functools import cache
 
-from reverie.learning.extraction.questions import REPORTS, inquires
+from reverie.learning.extraction.questions import REPORTS, given, inquires
 from reverie.learning.extraction.speech_signs import (
     ADVICE,
     ANYBODYS,
+    EMPOWERS,
+    FICTION,
     GOES_ON,
     INTRODUCES,
     MEANING,
     ORDER,
     ORGANISATION,
+    OWN_COLON,
     PERSONAL,
     POINTS,
     READERS,
@@ -22,12 +25,13 @@ from reverie.learning.extraction.speech_signs import (
     SPEAKER,
     TASK,
     TEXT_WORK,
+    TURNS,
     WORK_ON,
 )
 from reverie.learning.extraction.word_lists import ACKNOWLEDGES, ALWAYS, OPENINGS, SMALL
 from reverie.text.words import STOP_WORDS
 
-ASKS = r"remember|note|memory|memori[sz]e|from now on|merk|souviens|retiens|recuerda"
+ASKS = r"remember|note(?!s)|memory|memori[sz]e|from now on|merk|souviens|retiens|recuerda"
 REPORTING = re.compile(
     rf"\b(?:{REPORTS}|told|tells|reads?|states?|answered|replied|called it|heißt|steht|écrivait|pone)\b",
     re.I,
@@ -49,8 +53,24 @@ _OWN_LEAD = re.compile(
 )
 _OPENING_QUESTION = re.compile(r"(?P<question>[^.!?\n]+\?)\s+(?P<rest>\S.*)", re.S)
 _FEWEST_WORDS = 4
+# "Which font fits? Ours is …": no page asks its readers for advice.
+_SEEKS_ADVICE = re.compile(
+    r"\b(?:good|best|better|should|would you|suggest|recommend|passt|beste[rsn]?|besser|soll|meilleur\w*|devrait|mejor|debería)\b",
+    re.I,
+)
+_SPEAKS_OF_US = re.compile(
+    r"(?:we|(?:all )?our|i|my|wir|(?:alle )?unser\w*|ich|mein\w*|nous|(?:tous |toutes )?(?:notre|nos)|je|mon|ma|mes|nuestr\w+|mis?)\b",
+    re.I,
+)
 # A longer sentence says more than what to do with a text.
 _LONGEST_REQUEST = 14
+# "…, is that right?" asks about what was said; "…, will this binary run?" does not.
+_OF_WHAT_WAS_SAID = re.compile(
+    r"\b(?:that|it|they|them|he|she|so|true|right|correct|mean\w*|agree\w*|das|es|sie|stimmt|ça|cela|ils?|elles?|eso|ello|verdad|cierto)\b"
+    r"|\bthis(?= (?:is|was|true|right|mean\w*|ok|legit\w*|what)\b|\?)",
+    re.I,
+)
+_THIS = re.compile(r"\b(?:this|that|these|those|dies\w*|ce(?:t|tte|ci)?|est[aeo]s?)\b", re.I)
 _SPOKEN = ("english", "german", "french", "spanish")
 _ZERO_WIDTH = re.compile("[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
@@ -69,16 +89,19 @@ def leads_on(paragraph: str) -> str:
 
 def doubt_about(paragraph: str) -> str:
     """A doubt about one paragraph by itself."""
-    if MEANING.search(paragraph):
-        return "it asks what a text means"
-    if _quotes_after_colon(paragraph):
-        return "it follows a colon, and may be another author's text"
-    if _follows_strange_question(paragraph):
-        return "it follows a question, and may be what the question is about"
-    if _follows_text_work(paragraph):
-        return "it follows a request to work on a text, and may be that text"
-    if _addresses_readers(paragraph):
-        return "it speaks to readers, and may be another author's text"
+    for applies, doubt in (
+        (MEANING.search, "it asks what a text means"),
+        (_is_made_up, "it is about a text that is made up, and may be a part of it"),
+        (_quotes_after_colon, "it follows a colon, and may be another author's text"),
+        (
+            _follows_strange_question,
+            "it follows a question, and may be what the question is about",
+        ),
+        (_follows_text_work, "it follows a request to work on a text, and may be that text"),
+        (_addresses_readers, "it speaks to readers, and may be another author's text"),
+    ):
+        if applies(paragraph):
+            return doubt
     return (
         ""
         if _plainly_spoken(paragraph)
@@ -86,12 +109,26 @@ def doubt_about(paragraph: str) -> str:
     )
 
 
+def _is_made_up(paragraph: str) -> bool:
+    """A story, a part to play, a dialogue; what people say of themselves before they ask for one is theirs."""
+    if TURNS.search(paragraph):
+        return True
+    *before, last = _parts(paragraph) or [""]
+    if any(map(FICTION.search, before)):
+        return True
+    return FICTION.search(last) is not None and not (before and all(map(_is_personal, before)))
+
+
 def _follows_strange_question(paragraph: str) -> bool:
     """ "Can you rename it? From now on …" is the person's; "Tired of slow builds? …" may be pasted."""
     found = _OPENING_QUESTION.match(paragraph)
-    if found is None or TASK.match(paragraph):
+    if found is None:
         return False
     question = found["question"]
+    if TASK.match(paragraph):
+        return WORK_ON.search(question) is not None
+    if _SEEKS_ADVICE.search(question) and _SPEAKS_OF_US.match(found["rest"]):
+        return READERS.search(found["rest"]) is not None
     about = (MEANING, TEXT_WORK, INTRODUCES, POINTS)
     theirs = SPEAKER.search(question) and not any(sign.search(question) for sign in about)
     return not (theirs and (GOES_ON.match(found["rest"]) or SPEAKER.search(found["rest"])))
@@ -131,7 +168,12 @@ def _quotes_after_colon(paragraph: str) -> bool:
     lead = _BEFORE_COLON.match(paragraph)
     if lead is None or _OWN_LEAD.search(lead[1]):
         return False
-    return any(sign.search(lead[1]) for sign in (INTRODUCES, TEXT_WORK, REPORTING, WORK_ON, SOURCE))
+    if any(sign.search(lead[1]) for sign in (INTRODUCES, TEXT_WORK, REPORTING, WORK_ON, SOURCE)):
+        return True
+    if not paragraph[lead.end(1) + 1 : lead.end(1) + 2].isspace():
+        return False
+    own = OWN_COLON.match(lead[1]) or PERSONAL.search(lead[1]) or len(_WORD.findall(lead[1])) < 3
+    return not own
 
 
 # "Always use tabs. The linter is strict."
@@ -148,7 +190,18 @@ def _plainly_spoken(paragraph: str) -> bool:
         return True
     if len(said) == 2 and ANYBODYS.match(said[0]) and _SHORT_REASON.fullmatch(said[1]):
         return True
-    return len(said) < 2 or all(ANYBODYS.match(part) or is_order(part) for part in said)
+    return len(said) < 2 or all(
+        ANYBODYS.match(part) or is_order(part) or _asks_for_help(part) for part in said
+    )
+
+
+def _asks_for_help(sentence: str) -> bool:
+    """Whether it is a question to the assistant, and not about a text beside it."""
+    about = (MEANING, TEXT_WORK, INTRODUCES, POINTS)
+    long_enough = len(_WORD.findall(sentence)) >= _FEWEST_WORDS
+    return (
+        sentence.endswith("?") and long_enough and not any(sign.search(sentence) for sign in about)
+    )
 
 
 def _parts(paragraph: str) -> list[str]:
@@ -160,6 +213,20 @@ def is_order(sentence: str) -> bool:
         return True
     found = ORDER.match(sentence)
     return found is not None and found["verb"].lower() not in function_words()
+
+
+def is_task(sentence: str) -> bool:
+    """Whether it is an order for once, not for all work."""
+    return is_order(sentence) and not ALWAYS & {word.lower() for word in _WORD.findall(sentence)}
+
+
+def starting_point(question: str) -> str:
+    """The person's statement that a question starts from; empty if it is about another text."""
+    fact, rest = given(question)
+    about_fact = (INTRODUCES.search(fact), _THIS.search(fact), EMPOWERS.search(fact))
+    about_text = (MEANING.search(question), _OF_WHAT_WAS_SAID.search(rest))
+    strange = any(about_fact) or any(about_text)
+    return fact if PERSONAL.search(fact) and not strange else ""
 
 
 def _is_personal_remark(sentence: str) -> bool:
