@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _LINE = re.compile(r"[^\n]*+\n?")
 _SEPARATORS = ("|", "\t", ";", ",")
-_CELL = re.compile(r"[\s\"'`*_]*+(.*?)[\s\"'`*_]*+\Z", re.DOTALL)
+_AROUND = " \t\r\"'`*_"
 _RULE = re.compile(r"[\s|:+=-]+")
 _LONGEST_ROW = 2_000
 _LONGEST_LINE = 200
@@ -159,7 +159,8 @@ def _table(lines: Sequence[_Line], at: int) -> tuple[int, list[Secret]]:
         if not columns:
             continue
         rows, found = 0, list[Secret]()
-        for line in lines[at:]:
+        for place in range(at, len(lines)):
+            line = lines[place]
             if len(line.text) > _LONGEST_ROW or line.text.count(separator) != header.text.count(
                 separator
             ):
@@ -180,8 +181,8 @@ def _table(lines: Sequence[_Line], at: int) -> tuple[int, list[Secret]]:
 def _cells(line: _Line, separator: str) -> list[tuple[int, int]]:
     found, at = [], line.start
     for part in line.text.split(separator):
-        inner = _CELL.match(part)
-        start, end = inner.span(1) if inner else (0, len(part))
+        start = len(part) - len(part.lstrip(_AROUND))
+        end = max(start, len(part.rstrip(_AROUND)))
         found.append((at + start, at + end))
         at += len(part) + 1
     return found
