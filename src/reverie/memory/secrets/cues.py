@@ -22,17 +22,17 @@ NAMES: dict[Kind, str] = {
 _CUES: dict[Kind, str] = {
     # `p[as]…`: also as people mistype it, such as `passwrod`, `pasword` and `passowrd`.
     "password": r"pass(?:word|wd|wort|wörter|phrase| phrase|key)|p[as]{2,5}[wor]{2,5}[dt]s?\b|pass\b|pwd|pw\b|kenn?w[oö]r?t"
-    r"|wachtwoord|contrase[ñn]a|cont[ras]{2,4}e[ñn]a|frase de paso|phrase (?:de passe|secrète)|frase secreta"
+    r"|wachtwoord|contrase[ñn]a|cont[ras]{2,4}e[ñn]a|frase de paso|key ?phrase|schlüsselphrase|phrase (?:de passe|secrète)|frase secreta"
     r"|senha|mots? ?de ?pas+e|mdp\b|hasło|lösenord|adgangskode|parola\b|пароль|psk\b",
     "login": r"basic auth\b|log[- ]?ins?\b|sign in\b|zugang(?:sdaten)?\b|anmeldedaten|identifiants?\b|credencial(?:es)?\b|creds\b",
     "network": r"wi-?fi\b|wlan\b|ssid\b",
     "unlock": r"opens? with\b|öffnet (?:sich )?mit\b|s['’]ouvre avec\b|se abre con\b|unlock(?:s|ed|ing)?\b|decrypts?\b|unzips?\b|entsperr\w*"
     r"|entschlüssel\w*|déverrouill\w*|déchiffr\w*|desbloque\w*|encrypted\b|verschlüsselt\b|chiffrée?s?\b|cifrad[oa]s?\b|locked\b"
     r"|gesperrt\b|keepass\w*|veracrypt|bitlocker|luks\b|protected\b|geschützt\b|protégée?s?\b|protegid[oa]s?\b",
-    "codes": r"(?:recovery|backup) (?:codes?|keys?)|wiederherstellungscodes?|codes? de (?:récupération|secours)|códigos? de (?:recuperación|respaldo)",
+    "codes": r"(?:recovery|backup) (?:codes?|keys?)|wiederherstellungs(?:codes?|schlüssel)|clés? de récupération|claves? de recuperación|codes? de (?:récupération|secours)|códigos? de (?:recuperación|respaldo)",
     "key": r"tokens?\b|to[ken]{3}s?\b|secret(?:s|o)?\b|credentials?\b|bearer\b|geheim(?:nis|e[rnms]? schlüssel)|jetons?\b|clés?\b|claves?\b"
     r"|llaves?\b|seed\b|t?otp\b|2fa\b|authenticator|webhooks?\b|cookies?\b|authorization\b|mnemonic|(?:12|24|twelve) words\b|serial\b(?! n)|activation\b",
-    "pin": r"pin(?:[- ]?code)?\b|puk\b|passcode|digicode|key ?codes?\b|keypad\b|padlock\b|combination\b|kombination\b|combinaison\b|combinación\b"
+    "pin": r"pin(?:[- ]?code)?\b|(?:alarm|garage|gate|safe|tresor|portail)(?=\s?[:=]\s?\d{4,8}[#*]?\s*(?:[,;.\n]|\Z))|puk\b|passcode|digicode|key ?codes?\b|keypad\b|padlock\b|combination\b|kombination\b|combinaison\b|combinación\b"
     r"|(?:access|alarm|door|entry|garage|gate|lock(?:er)?|safe) code|(?:bike|luggage|suitcase|gym|shed|locker)(?:['’]s)? lock\b|lockbox\b"
     r"|(?:zahlen|fahrrad|vorhänge)schloss|cadenas\b|candado\b"
     r"|(?:alarm|tür|tor|safe|zugangs)code|code (?:d['’]accès|de l['’]alarme|de la porte|du portail|du coffre)"
@@ -46,7 +46,7 @@ _STEM = re.compile(
     r"basic auth|p[as]{2}|pw|kenn?w|wachtw|cont[ras]{2}|frase|phrase|senha|mot|mdp|has|lösen|adgangs|parola|пароль|log|sign in|zugang|anmelde|identif"
     r"|cred|psk|wi-?fi|wlan|ssid|to[ken]{3}|secret|bearer|geheim|jeton|cl[éa]|llave|seed|t?otp|2fa|authen|webhook|cookie|serial|activ|mnemon|12 w|24 w|twelve"
     r"|authori|recovery|backup|wieder|code|código|pin|puk|access|alarm|door|entry|garage|gate|lock|safe|tür|tor|key"
-    r"|digi|padl|pad|keep|combin|kombin|bike|lugg|suit|gym|shed|zahlen|fahrr|vorhä|caden|candad|encry|versch|chiff|cifr|gesp|verac|bitl|luks"
+    r"|tresor|porta|digi|padl|pad|keep|combin|kombin|bike|lugg|suit|gym|shed|zahlen|fahrr|vorhä|caden|candad|encry|versch|chiff|cifr|gesp|verac|bitl|luks"
     r"|prot|gesch|schlüssel|chave|unlock|unzip|decrypt|entsperr|entschlüssel|déverrouill|déchiffr|desbloque|open|öffnet|s['’]ouvre|se abre"
 )
 # Too short to count inside a longer word, unlike in `Datenbankpasswort` or `apitoken`.

@@ -130,7 +130,8 @@ def _is_phrase(kind: Kind, name: str, lead: str, phrase: str) -> bool:
     words = phrase.split()
     called = "phrase" in name or "frase" in name
     said_of_it = not called and any(_PARTICIPLE.search(word) for word in words)
-    if not is_word_list(phrase) or said_of_it:
+    told = called and ":" in lead
+    if not is_word_list(phrase, most=1 if told else 0) or said_of_it:
         return False
     if kind == "key":
         return name == "seed" and len(words) in _SEED_LENGTHS

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from reverie.memory.secrets.library import Secret
 from reverie.memory.secrets.plausibility import (
+    is_chosen,
     is_key,
     is_leet,
     is_opaque,
@@ -147,6 +148,31 @@ RULES: Sequence[Rule] = (
     ),
     Rule(
         "password in a command", (" -u ",), rf"\w{{1,40}}%([^{_STOP}]{{4,64}})", is_spoken_password
+    ),
+    Rule(
+        "password in a command",
+        ("docker login", "podman login", "registry login", "az login", "oc login"),
+        rf"[^\n|\ufffc]{{0,80}}? -p[ =]([^{_STOP}]{{6,256}})",
+        is_spoken_password,
+    ),
+    Rule(
+        "password in a command",
+        ("echo ", "printf "),
+        rf"[\"']?([^{_STOP}|]{{6,64}})[\"']?[ \t]*\|[ \t]*(?:sudo -s|[^\n|]{{0,60}}--password-stdin|passwd|chpasswd)",
+        is_spoken_password,
+    ),
+    Rule(
+        "password in a command",
+        ("/user:",),
+        rf"\S{{1,40}} ([^{_STOP}]{{4,64}})",
+        is_spoken_password,
+    ),
+    # «demo@acme.io / …»
+    Rule(
+        "password",
+        ("@",),
+        rf"[\w-]{{1,60}}(?:\.[\w-]{{1,30}}){{1,4}}[ \t]{{0,2}}[/|][ \t]{{0,2}}([^{_STOP}]{{6,64}})(?=[\s,;.!?)]|$)",
+        lambda value: is_chosen(value) and is_spoken_password(value),
     ),
     Rule("card code", ("cvv", "cvc"), r"2?[^\w\n]{1,3}(\d{3,4})(?!\w)", str.isdigit),
     Rule(

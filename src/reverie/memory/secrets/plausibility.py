@@ -294,8 +294,9 @@ def is_pin(value: str) -> bool:
 
 
 def is_dial_code(value: str) -> bool:
-    """Whether a value is dialled at a lock, such as `34-11-27` or `0-6-3-8`."""
-    return re.fullmatch(r"\d{1,2}(?:-\d{1,2}){2,4}", value) is not None
+    """Whether a value is dialled at a lock, such as `34-11-27`, `0-6-3-8` or `2468-11`."""
+    form = r"\d{1,2}(?:-\d{1,2}){2,4}|(?!(?:19|20)\d\d-)\d{3,6}-\d{1,4}"
+    return re.fullmatch(form, value) is not None
 
 
 def is_licence(value: str) -> bool:

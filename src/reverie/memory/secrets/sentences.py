@@ -70,6 +70,7 @@ _AFTER_PASS = frozenset(["is", "was", "now", "phrase", ":", "=", "-", "->", '"',
 _USE = frozenset(
     ["use", "using", "type", "enter", "take", "nimm", "nehmt", "nutze", "tippe", "utilise", "utilisez", "tape", "tapez", "saisis", "usa", "usad", "pon", "teclea", "try", "versuch", "probier", "essaie", "essayez", "prueba", "probad"]
 )  # fmt: skip
+_NETWORK = re.compile(r"\b(?:wi-?fi|wlan|ssid)\b", re.IGNORECASE)
 # «User ada, key …»: beside the name of an account any key is a password.
 _ACCOUNT = re.compile(
     r"\b(?:user(?:name)?|account|login|benutzer(?:name)?|konto|utilisateur|compte|identifiant|usuario|cuenta)\b[\s:]+\S+[\s,;/&+]+(?:\w{1,4}\s+)?$",
@@ -100,7 +101,7 @@ _UNIT = re.compile(
 _NAMES_AN_ID = re.compile(
     r"(?:\b(?i:ids?|uid|uuid|sha\d*|md5|commit|revision|checksum|digest|hash|fingerprint|integrity|signature|etag|nonce"
     r"|request|trace|span|message|channel|video|document|folder|file|image|build|address|wallet|cid|public key|adresse|datei)"
-    r"|(?:[a-z]Id|_id|-id|ID)s?)[\s:=#\"'`(*\\]{1,6}$"
+    r"|(?:[a-z]Id|_id|-id|(?<!SESS)ID)s?)[\s:=#\"'`(*\\]{1,6}$"
 )
 _SENTENCE_WORDS = 3
 # A label on its own line, such as `Okta: …`.
@@ -187,6 +188,8 @@ def _named_kind(cue: Cue, between: str, before: Sequence[Cue], text: str) -> Kin
         given = bool(used) or _SIGN_BEFORE.search(between) is not None
         return "network" if given else "login"
     if cue.kind in ("key", "generic") and _ACCOUNT.search(text, max(0, cue.start - 60), cue.start):
+        return "password"
+    if cue.kind in ("key", "generic") and _NETWORK.search(between):
         return "password"
     network = cue.kind == "generic" and any(
         one.kind == "network"
