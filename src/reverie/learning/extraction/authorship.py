@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 
 from reverie.learning.extraction.questions import REPORTS, given, inquires
@@ -24,6 +25,7 @@ from reverie.learning.extraction.speech_signs import (
     SOURCE,
     SPEAKER,
     TASK,
+    TEXT_NAMED,
     TEXT_WORK,
     TURNS,
     WORK_ON,
@@ -47,6 +49,14 @@ _STYLE = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n")
 _BEFORE_COLON = re.compile(r"([^.!?:：\n]{3,120})[:：]\s*\S")
+# "Write a mail: …", "Set the greeting to: …"; but "Write this down: …" is for us.
+_WRITES = re.compile(
+    r"(?:please |bitte |s['’]il te plaît,? |por favor,? )?(?:write|draft|compose|prepare|create|design|print|put|add|set|type|rédige|écris|prépare|ajoute|mets|schreibe?|verfasse|entwirf|formuliere|füge?|setze?|escribe|redacta|pon|añade)\b"
+    r"(?!.*\b(?:down|memory|remember|auf|merk\w*|gedächtnis|mémoire|memoria|apunta)\b)",
+    re.I,
+)
+# "Turn into a list - always …"
+_BEFORE_DASH = re.compile(r"([^.!?:：\n]{3,120}?) [-–—] \S")
 _OWN_LEAD = re.compile(
     rf"\b(?:{ASKS})|\b(?:i|we|ich|wir|je|nous|on|yo)\b[^,;]{{0,20}}\b(?:told|said|wrote|sagte|gesagt|dit|dije|dicho)\b",
     re.I,
@@ -165,15 +175,26 @@ def _addresses_readers(paragraph: str) -> bool:
 
 def _quotes_after_colon(paragraph: str) -> bool:
     """Whether it works on or reports the text behind its first colon: "Translate: …", "she wrote: …"."""
-    lead = _BEFORE_COLON.match(paragraph)
-    if lead is None or _OWN_LEAD.search(lead[1]):
-        return False
-    if any(sign.search(lead[1]) for sign in (INTRODUCES, TEXT_WORK, REPORTING, WORK_ON, SOURCE)):
+    dash = _BEFORE_DASH.match(paragraph)
+    if dash and not PERSONAL.search(dash[1]) and _names_work(dash[1], (TEXT_WORK, WORK_ON)):
         return True
-    if not paragraph[lead.end(1) + 1 : lead.end(1) + 2].isspace():
+    lead = _BEFORE_COLON.match(paragraph)
+    if lead is None or (_OWN_LEAD.search(lead[1]) and not _WRITES.match(lead[1])):
         return False
-    own = OWN_COLON.match(lead[1]) or PERSONAL.search(lead[1]) or len(_WORD.findall(lead[1])) < 3
-    return not own
+    signs = (INTRODUCES, TEXT_WORK, REPORTING, WORK_ON, SOURCE)
+    if _WRITES.match(lead[1]) or _names_work(lead[1], signs):
+        return True
+    spaced = paragraph[lead.end(1) + 1 : lead.end(1) + 2].isspace()
+    return spaced and (TEXT_NAMED.search(lead[1]) is not None or not _goes_on_freely(lead[1]))
+
+
+def _names_work(lead: str, signs: Sequence[re.Pattern[str]]) -> bool:
+    return any(sign.search(lead) for sign in signs)
+
+
+def _goes_on_freely(lead: str) -> bool:
+    """Whether people go on in their own words behind such a lead: "One more thing: …"."""
+    return bool(OWN_COLON.match(lead) or PERSONAL.search(lead)) or len(_WORD.findall(lead)) < 3
 
 
 # "Always use tabs. The linter is strict."
@@ -217,7 +238,8 @@ def is_order(sentence: str) -> bool:
 
 def is_task(sentence: str) -> bool:
     """Whether it is an order for once, not for all work."""
-    return is_order(sentence) and not ALWAYS & {word.lower() for word in _WORD.findall(sentence)}
+    orders = is_order(sentence) or _WRITES.match(sentence)
+    return bool(orders) and not ALWAYS & {word.lower() for word in _WORD.findall(sentence)}
 
 
 def starting_point(question: str) -> str:

@@ -54,7 +54,14 @@ FICTION = re.compile(
     r"^(?:imagine|pretend|suppose|picture|stell dir vor|angenommen|imagine[zr]?|supposons|imagina|supongamos|supón)\b|\bimagine (?:you|that|your|a)\b"
     r"|\brole-?play|\brollenspiel|\bjeu de rôle|\bjuego de rol|\bplay(?:ing)? the (?:part|role) of\b|\bstay in character\b"
     rf"|\b(?:write|make|compose|invent|tell|give|create|rate|improve|continue|finish|writing|drafting|schreib\w*|dichte?|erfinde?|écri\w*|j['’]écris|invente|escrib\w*|cuenta|inventa)\b[^.!?\n]{{0,30}}?\b{_MADE_UP}\b"
-    rf"|\b(?:in|for|dans|pour|für|en|para) (?:my|the|a|an|our|meine?[mnr]?|eine[mnr]?|ma|mon|la|le|une?|mi|el|una?) {_MADE_UP}\b|\b(?:sample|example|practice|made-?up) {_MADE_UP}\b",
+    rf"|\b(?:in|for|dans|pour|für|en|para) (?:my|the|a|an|our|meine?[mnr]?|eine[mnr]?|ma|mon|la|le|une?|mi|el|una?) {_MADE_UP}\b|\b(?:sample|example|practice|made-?up) {_MADE_UP}\b"
+    r"|\b(?:game|book|film|movie|series|show|novel|podcast) (?:that )?i(?:['’]m| am)? (?:play|read|watch|see|saw|hear)\w*",
+    re.I,
+)
+# Words before a colon that name a text, whoever it is by: "Test sentence:", "My horoscope:".
+TEXT_NAMED = re.compile(
+    r"\b(?:sentences?|texts?|quot\w+|scenarios?|horoscope|lyrics|slogans?|motto|headlines?|titles?|captions?|lines?|phrases?|examples?|samples?|exercises?|case|prompts?|dialogues?|stor(?:y|ies)|poems?|jokes?|riddles?|e?-?mails?|letters?|posts?|tweets?|comments?"
+    r"|messages?|ads?|adverts?|reviews?|subject|speech|abstract|draft|(?:meeting )?notes|sätze?|satz|zitate?|überschrift|beispiele?|nachricht|entwurf|textes?|titre|exemples?|message|brouillon|frases?|textos?|título|ejemplos?|mensaje|borrador)\b",
     re.I,
 )
 # Turns of a conversation in one line: "- Do you …? - No, I never …".
@@ -175,7 +182,7 @@ WORK_ON = re.compile(
     r"\b(?:this|these|each|every|following|dies\w*|jede\w*|folgende\w*|ce(?:t|tte|s|ci)?|chaque|est[aeo]s?|cada)"
     r" (?:\w+ )?(?:lines?|texts?|sentences?|reviews?|messages?|e?-?mails?|comments?|words?|posts?|tweets?|quotes?|paragraphs?"
     r"|zeilen?|satz|sätze|nachrichten?|lignes?|phrases?|messages?|líneas?|frases?|mensajes?)\b"
-    r"|\b(?:into|to|in|ins|auf|en|al) (?:english|german|french|spanish|italian|a table|json"
+    r"|\b(?:into|to|in|ins|auf|en|al) (?:english|german|french|spanish|italian|an? (?:table|check ?list|list|tweet|summary|headline|poem|mail|letter)|json"
     r"|deutsche?|englische?|anglais|allemand|alemán|inglés)\b",
     re.I,
 )

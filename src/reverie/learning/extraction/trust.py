@@ -19,7 +19,7 @@ from reverie.learning.extraction.cursor import Utterance, utterances
 from reverie.learning.extraction.questions import states
 from reverie.learning.extraction.rules import asides, doubts
 from reverie.learning.extraction.rules.confirmations import confirmed, sentences
-from reverie.learning.extraction.speech import unreported
+from reverie.learning.extraction.speech import unquoted, unreported
 from reverie.learning.extraction.support import Similarity, Supported, Unsupported, echoes, support
 from reverie.learning.extraction.values import Candidate, Delete
 from reverie.memory.format import exclusions
@@ -205,7 +205,11 @@ def _stated(one: Utterance) -> Utterance:
         if part and not doubts.hearsay(part) and not part.isupper()
     ]
     # Beside what others say, an order is a task: "Give me arguments against him."
-    kept = [unreported(part) for part in said if not (foreign and is_task(part))]
+    kept = [
+        unquoted(part) if is_task(part) else unreported(part)
+        for part in said
+        if not (foreign and is_task(part))
+    ]
     return replace(one, text="\n".join(kept))
 
 

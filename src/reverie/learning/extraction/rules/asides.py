@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from reverie.learning.extraction.authorship import is_order, starting_point
 from reverie.learning.extraction.rules import plain
 from reverie.learning.extraction.rules.confirmations import to_the_point
+from reverie.learning.extraction.rules.cues import CUES
 from reverie.learning.extraction.speech_signs import POINTS, TEXT_WORK
 
 # Where a task ends and a remark begins.
@@ -21,7 +22,7 @@ _REMARK = re.compile(
 )
 # Says whose fact it is, anywhere in the sentence: "amounts are in francs with us", "at our place".
 _OURS = re.compile(
-    r"\b(?:(?:we|we['’](?:re|ve)|our|ours|us)|wir|uns|unser\w*|nous|notre|nos|chez nous|nuestr\w+|nosotros)\b",
+    r"\b(?:(?:we|we['’](?:re|ve)|our|ours|us|my (?:team|company|office|class|firm|club|group))|wir|uns|unser\w*|nous|notre|nos|chez nous|nuestr\w+|nosotros)\b",
     re.I,
 )
 _HOLDS = re.compile(
@@ -32,7 +33,7 @@ _HOLDS = re.compile(
 _ME = re.compile(
     r"^(?:i['’]?m|i am|im) (?:(?:also|still|quite|completely|pretty) )?(?:new to|left-handed|right-handed|based in|from (?-i:[A-Z])|in charge of|responsible for"
     r"|an? (?:[\w-]+ ){0,2}(?:person|user|fan|beginner|novice|purist|speaker)\b|on (?!it\b|this\b|that\b|my\b|holiday|leave|call|the (?:way|phone|road|train))\w+)"
-    r"|^i (?:only |mostly |always |never )?(?:use|speak|come from|type)\b|^i only have\b|^i work (?:only )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|mornings|nights|part|full)\b"
+    r"|^we(?:['’]re| are) on (?!it\b|the\b|a\b|this\b)\w+|^i (?:only |mostly |always |never )?(?:use|speak|come from|type)\b|^i only have\b|^i work (?:only )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|mornings|nights|part|full)\b"
     r"|^(?:he|she|they)(?:['’]s|['’]re| is| are) (?:my|our)\b"
     r"|^that['’]s (?:my|our) (?:\w+ )?(?:standard|minimum|maximum|default|limit|rule|convention|policy|favou?rite|only|usual)\b"
     r"|\b(?:is|are) what (?:we|i) (?:use|run|have)\b|^ich (?:arbeite|nutze|wohne)\b|^je (?:travaille|vis) (?:à|en|dans|chez|avec|le)\b|^j['’](?:utilise|habite)\b|^(?:uso|vivo) ",
@@ -43,8 +44,9 @@ _CHANGED = re.compile(
     r"^(?:we|i)(?:['’]ve| have)? (?:switched|moved|migrated|settled|standardi[sz]ed)\b|^we['’]re (?:moving|switching|migrating)\b.*\b(?:off|to|from)\b",
     re.I,
 )
+_EVERYWHERE = re.compile(r"\b(?:in|for|on) (?:all|every|each|any)\b|\beverywhere\b", re.I)
 _WORDS = re.compile(r"[^\W\d_]+")
-_FEWEST, _MOST = 4, 28
+_FEWEST, _MOST = 3, 28
 _LONGEST = 300
 # "…, please stick to it", "we don't … here": no sign of a passing moment.
 _HARMLESS = re.compile(
@@ -107,7 +109,12 @@ def _lasts(clause: str) -> bool:
     said = _HARMLESS.sub("", clause.rstrip(".! "))
     if not _FEWEST <= len(_WORDS.findall(said)) <= _MOST or plain.is_passing(said):
         return False
-    if plain.standing(said) or _ME.search(said) or _CHANGED.match(said):
+    if plain.standing(said) or _ME.search(said) or _CHANGED.match(said) or _is_self(said):
         return True
     ours = _OURS.search(said) and _HOLDS.search(said)
-    return bool(ours) and plain.is_particular(said)
+    return bool(ours) and (plain.is_particular(said) or _EVERYWHERE.search(said) is not None)
+
+
+def _is_self(said: str) -> bool:
+    """Whether it tells who the person is, as a sentence of its own would."""
+    return any(cue.manner == "self" and cue.pattern.match(said) for cue in CUES)

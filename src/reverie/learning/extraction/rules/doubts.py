@@ -60,7 +60,7 @@ _HEDGE = re.compile(
     re.I,
 )
 _HEARSAY = re.compile(
-    rf"(?<!\byou )(?<!\bi )(?<!\bwe )\b(?:{REPORTS})\b|\b(?:according to|apparently|supposedly|told me|tells me|and i quote|(?:i|we)(?:['’]ve| have)? (?:read|heard|seen|saw)\b(?: \w+){{0,3}} that|(?:sign|notice|poster|label|board|banner|page|screen|plaque|leaflet|flyer) (?:reads|says|tells)|(?:reads|states)(?=\s*[:,“\"]| that\b| as follows)"
+    rf"(?<!\byou )(?<!\bi )(?<!\bwe )\b(?:{REPORTS})\b|(?:^|, )(?:laut|selon|d['’]après|según)\b|\b(?:according to|apparently|supposedly|told me|tells me|and i quote|(?:rumou?r|legend|myth|gossip) (?:is|has it|goes)?\b|(?:rival|competitor|competition)['’]?s?|gerücht\w*|rumeurs?|konkurren\w+|concurrents?|competidor\w*|(?:i|we)(?:['’]ve| have)? (?:read|heard|seen|saw)\b(?: \w+){{0,3}} that|(?:sign|notice|poster|label|board|banner|page|screen|plaque|leaflet|flyer) (?:reads|says|tells)|(?:reads|states)(?=\s*[:,“\"]| that\b| as follows)"
     r"|(?:guide|docs?|readme|tutorial|article|spec|manual|linter|reviewer|bot|copilot|policy|boss|teacher|mother)"
     r" (?:recommend|require|suggest|demand|insist|want|complain|advise|teach|taught)\w*)\b",
     re.I,
