@@ -30,13 +30,24 @@ _HOLDS = re.compile(
     r"|ist|sind|hat|haben|läuft|laufen|steht|nutzen|setzen|schreiben|arbeiten|est|sont|utilisons|avons|tourne|es|son|está|usamos|tenemos|trabajamos)\b",
     re.I,
 )
-_ME = re.compile(
+_ME = (
     r"^(?:i['’]?m|i am|im) (?:(?:also|still|quite|completely|pretty) )?(?:new to|left-handed|right-handed|based in|from (?-i:[A-Z])|in charge of|responsible for"
-    r"|an? (?:[\w-]+ ){0,2}(?:person|user|fan|beginner|novice|purist|speaker)\b|on (?!it\b|this\b|that\b|my\b|holiday|leave|call|the (?:way|phone|road|train))\w+)"
-    r"|^we(?:['’]re| are) on (?!it\b|the\b|a\b|this\b)\w+|^i (?:only |mostly |always |never )?(?:use|speak|come from|type)\b|^i only have\b|^i work (?:only )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|mornings|nights|part|full)\b"
+    r"|an? (?:[\w-]+ ){0,2}(?:person|user|beginner|novice|purist|speaker)\b|on (?:the )?(?:\w+ )?(?:shell|linux|windows|mac\w*|arch|debian|ubuntu|fedora|nixos|fish|zsh|python|node)\b)"
+    r"|^i work (?:only )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|mornings|nights|part|full)\b"
+    r"|\b(?:is|are) what (?:we|i) (?:use|run|have)\b|^ich (?:arbeite|nutze|wohne)\b|^je (?:travaille|vis) (?:à|en|dans|chez|avec|le)\b|^j['’](?:utilise|habite)\b|^(?:uso|vivo) "
+)
+_ALONE = re.compile(_ME, re.I)
+# Beside a question or a task it need not say that it lasts.
+_BESIDE = re.compile(
+    rf"{_ME}|^i (?:only |mostly |always |never )?(?:use|speak|come from|type)\b|^i only have\b|^we(?:['’]re| are) on (?!it\b|the\b|a\b|this\b)\w+"
     r"|^(?:he|she|they)(?:['’]s|['’]re| is| are) (?:my|our)\b"
-    r"|^that['’]s (?:my|our) (?:\w+ )?(?:standard|minimum|maximum|default|limit|rule|convention|policy|favou?rite|only|usual)\b"
-    r"|\b(?:is|are) what (?:we|i) (?:use|run|have)\b|^ich (?:arbeite|nutze|wohne)\b|^je (?:travaille|vis) (?:à|en|dans|chez|avec|le)\b|^j['’](?:utilise|habite)\b|^(?:uso|vivo) ",
+    r"|^that['’]s (?:my|our) (?:\w+ )?(?:standard|minimum|maximum|default|limit|rule|convention|policy|favou?rite|only|usual)\b",
+    re.I,
+)
+# Tells a story, or speaks of the person rather than of the work.
+_TOLD = re.compile(
+    r"\b(?:i|i['’]\w+|me|my|was|were|had|did|didn['’]t|got|we['’]ll|amazing|love|excited|great|drove|stopped|went|came|need|really|war|waren|hatte\w*|était|étaient|fue|fueron)\b"
+    r"|(?<!is )(?<!are )(?<!be )(?<!always )(?<!never )(?<!only )\b(?!need)\w{3,}ed\b",
     re.I,
 )
 _POINTS_BACK = re.compile(r"^(?:that|he|she|they|das|c['’]est|eso)\b", re.I)
@@ -64,7 +75,7 @@ def facts(sentence: str) -> Iterator[str]:
         return
     elif is_order(sentence) or _is_short_order(sentence):
         yield from _after_task(sentence)
-    elif _lasts(to_the_point(sentence)) or any(map(_is_ours, _remarks(sentence))):
+    elif _lasts_alone(to_the_point(sentence)) or any(map(_is_ours, _remarks(sentence))):
         yield to_the_point(sentence)
 
 
@@ -85,7 +96,7 @@ def _after_task(sentence: str) -> Iterator[str]:
 
 def _is_ours(remark: str) -> bool:
     """ "That's our standard" and "he's our landlord" need the words before them."""
-    return _POINTS_BACK.match(remark) is not None and _ME.match(remark) is not None
+    return _POINTS_BACK.match(remark) is not None and _BESIDE.match(remark) is not None
 
 
 def _is_premise(fact: str) -> bool:
@@ -109,8 +120,22 @@ def _lasts(clause: str) -> bool:
     said = _HARMLESS.sub("", clause.rstrip(".! "))
     if not _FEWEST <= len(_WORDS.findall(said)) <= _MOST or plain.is_passing(said):
         return False
-    if plain.standing(said) or _ME.search(said) or _CHANGED.match(said) or _is_self(said):
+    if plain.standing(said) or _CHANGED.match(said) or _is_self(said):
         return True
+    return _BESIDE.search(said) is not None or _is_of_ours(said)
+
+
+def _lasts_alone(sentence: str) -> bool:
+    """A sentence of its own must not tell a story."""
+    said = _HARMLESS.sub("", sentence.rstrip(".! "))
+    if not _FEWEST <= len(_WORDS.findall(said)) <= _MOST or plain.is_passing(said):
+        return False
+    if _CHANGED.match(said) or _ALONE.search(said):
+        return True
+    return _is_of_ours(said) and _TOLD.search(said) is None
+
+
+def _is_of_ours(said: str) -> bool:
     ours = _OURS.search(said) and _HOLDS.search(said)
     return bool(ours) and (plain.is_particular(said) or _EVERYWHERE.search(said) is not None)
 
