@@ -1,6 +1,8 @@
 """Small good inputs that fuzzing starts from, one list a parser."""
 
 import gzip
+from io import BytesIO
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile, ZipInfo
 
 TOPICS = (
     b"---\nname: Real database\ndescription: Never mock it  # a habit\ntype: feedback\n"
@@ -133,6 +135,20 @@ ARGUMENTS = (
     b'{"sessionId":"s 1","claudecode/toolUseId":"t"}',
 )
 
+
+def _zipped(method: int) -> bytes:
+    """A pile of memories as one archive, the same bytes in every run."""
+    made = BytesIO()
+    with ZipFile(made, "w", method) as archive:
+        for name, text in (
+            ("a.md", "---\nname: a\n---\nb\n"),
+            ("../b.md", "# B\n\n- one\n"),
+            ("c.json", '["c"]'),
+        ):
+            archive.writestr(ZipInfo(name), text, method)
+    return made.getvalue()
+
+
 IMPORTS = (
     b'{"results":[{"memory":"a","created_at":"2026-01-01","metadata":{"type":"user"},"categories":["x"]}]}',
     b'{"reverie_export":1,"memories":[{"file":"a.md","text":"---\\nname: a\\n---\\nb"}]}',
@@ -140,6 +156,7 @@ IMPORTS = (
     b'"passages":[{"text":"p"}]}',
     b'["a",{"text":"b","state":"deleted"},5]',
     b"# Rules\n\n- one\n- two\n\n## More\n\nText here.\n",
+    *map(_zipped, (ZIP_STORED, ZIP_DEFLATED, ZIP_BZIP2, ZIP_LZMA)),
 )  # fmt: skip
 
 MESSAGES = (

@@ -332,7 +332,7 @@ def _message(data: bytes) -> None:
 
 
 def _import(data: bytes) -> None:
-    for name in ("notes.md", "pile.json", "pile.jsonl", "agent.af"):
+    for name in ("notes.md", "pile.json", "pile.jsonl", "agent.af", "pile.zip"):
         with suppress(InputError):
             assert all(found.source for found in read_import(name, data))
             read_pile({name: data})

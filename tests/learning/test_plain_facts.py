@@ -28,6 +28,16 @@ Please remember: You'll find the integration tests in tests/integration.
 Please remember: You branch off main in the warehouse repo.
 Please remember: you've got to get two approvals before merging at Mosaic.
 I like dark roast coffee and can't stand tea.
+Since we deploy from the release branch, how do I cherry-pick a fix from main?
+Our database is MariaDB 10.6, so can you rewrite this window function?
+Feature flags are handled by Unleash in our stack, how would I gate the new checkout?
+Reformat this table, and amounts are always in Swiss francs with us.
+Resize the photos to 1600 px wide, that's our standard for the web shop.
+Can you add a test for parse_date? I always want pytest, never unittest.
+What's the best way to store timestamps? We settled on UTC everywhere.
+We decided yesterday to drop Internet Explorer support. Which polyfills can go?
+Comme nous utilisons Symfony 6, comment déclarer ce service ?
+Wir setzen im Backend nur noch Go ein. Wie lese ich dort eine CSV-Datei?
 Our CI runs on Buildkite; please write the pipeline for it.
 You got that mixed up, our office is in Ghent, not in Bruges.
 Sort my imports with ruff, I've stopped using isort.
@@ -61,6 +71,12 @@ Je suis daltonien, donc évite le rouge et le vert dans les graphiques.
 PASSING = """\
 Please remember: you are a pirate who speaks in rhymes.
 Please remember: you should answer as the character.
+I'm a little lost, where is the entry point?
+As we discussed yesterday, how do I restart the job?
+Since our build is broken, can you look at the log?
+If we moved to Postgres, how would I migrate the data?
+Fix the parser, we are trying to ship today.
+Should I use tabs, what do you think?
 Our login page throws an error since this morning.
 We were up all night because of the outage.
 We talked about it with Lena yesterday.

@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 import zipfile
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.cli.memories import directory
 from tests.cli.run import data, environment, run
 from tests.place import Place
 
+from reverie.errors import InputError
 from reverie.memory.changes import imports
 from reverie.memory.format.topic import LARGEST_FILE
 
@@ -74,6 +76,16 @@ class TestWhatIsRead:
 
 
 class TestWhatIsText:
+    def test_an_archive_that_names_a_file_by_nothing_is_told(self) -> None:
+        made = BytesIO()
+        with zipfile.ZipFile(made, "w") as archive:
+            archive.writestr("a.md", NOTE)
+        # In the directory of the archive the name starts with a zero byte, which ends it.
+        head, mark, rest = made.getvalue().rpartition(b"PK\x01\x02")
+        damaged = head + mark + rest.replace(b"a.md", b"\0.md")
+        with pytest.raises(InputError, match=r"pile\.zip cannot be unpacked"):
+            imports.read_file("pile.zip", damaged)
+
     @pytest.mark.parametrize("seed", range(10))
     def test_noise_makes_no_memory(self, place: Place, seed: int) -> None:
         noise = random.Random(seed).randbytes(2_048)

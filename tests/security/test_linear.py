@@ -40,7 +40,8 @@ from reverie.memory.format import frontmatter as scalars
 from reverie.memory.format import manifest as candidates
 from reverie.memory.format import paths as names
 from reverie.memory.format.kinds import infer_scope
-from reverie.memory.secrets import formats, named, redact
+from reverie.memory.secrets import formats, layout, named, redact
+from reverie.memory.secrets.cues import find_cues
 from reverie.recall import documents as passages
 from reverie.recall import queries, usage
 from reverie.text import dates, likeness, timewords, words
@@ -88,6 +89,12 @@ ALPHABETS = {
     "addresses": "http://a.b/",
     "paths": "a/b/../",
     "assignments": "password=",
+    "headings": "Passwords:\n- a: ",
+    "columns": "user | password | code\n",
+    "passphrases": "the passphrase is one two three four ",
+    "door codes": "code at the door 4-1-9 ",
+    "premises": "Since we use a, how do I b? ",
+    "dialogue": "- a? - b. ",
     "base64": "eyJhbGciOi",
     "dots": "a.",
     "at signs": "a@",
@@ -205,6 +212,9 @@ ROUTINES: Mapping[str, Routine] = {
     # secrets
     "secrets.find_formats": lambda text: list(formats.find_formats(text)),
     "secrets.find_named": lambda text: list(named.find_named(text, text.lower())),
+    "secrets.find_in_layout": lambda text: list(
+        layout.find_in_layout(text, find_cues(text.lower()))
+    ),
     "secrets.redact": redact,
     # commands, facts, previews
     "reads_only": reads_only,

@@ -5,7 +5,7 @@ from tests.security.test_quoting import FORGED
 
 from reverie.agent.kit.web import Fetched
 from reverie.agent.kit.web_fetch import MOST_CHARACTERS, _output, page_text
-from reverie.cli.demo.page import Mark, Panel, svg
+from reverie.cli.demo.page import Mark, Panel, _table, svg
 from reverie.core.messages import Text
 
 PILES = (
@@ -66,3 +66,10 @@ def test_the_report_of_the_demo_is_text_not_markup() -> None:
     assert "<script" not in drawn
     assert "<img" not in drawn
     assert 'aria-label="&quot;&gt;' in drawn
+
+
+def test_no_table_of_the_report_is_markup() -> None:
+    planted = "</td><script>alert(1)</script>"
+    drawn = _table((planted, (planted, "cost"), [(planted, planted)]))
+    assert "<script" not in drawn
+    assert drawn.count("&lt;script&gt;") == 4

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 
-from reverie.learning.extraction.questions import REPORTS, inquires
+from reverie.learning.extraction.questions import REPORTS, given, inquires
 from reverie.learning.extraction.speech_signs import (
     ADVICE,
     ANYBODYS,
+    EMPOWERS,
+    FICTION,
     GOES_ON,
     INTRODUCES,
     MEANING,
     ORDER,
     ORGANISATION,
+    OWN_COLON,
     PERSONAL,
     POINTS,
     READERS,
     SOURCE,
     SPEAKER,
     TASK,
+    TEXT_NAMED,
     TEXT_WORK,
+    TURNS,
     WORK_ON,
 )
 from reverie.learning.extraction.word_lists import ACKNOWLEDGES, ALWAYS, OPENINGS, SMALL
 from reverie.text.words import STOP_WORDS
 
-ASKS = r"remember|note|memory|memori[sz]e|from now on|merk|souviens|retiens|recuerda"
+ASKS = r"remember|note(?!s)|memory|memori[sz]e|from now on|merk|souviens|retiens|recuerda"
 REPORTING = re.compile(
     rf"\b(?:{REPORTS}|told|tells|reads?|states?|answered|replied|called it|heißt|steht|écrivait|pone)\b",
     re.I,
@@ -43,14 +49,38 @@ _STYLE = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n")
 _BEFORE_COLON = re.compile(r"([^.!?:：\n]{3,120})[:：]\s*\S")
+# "Write a mail: …", "Set the greeting to: …"; but "Write this down: …" is for us.
+_WRITES = re.compile(
+    r"(?:please |bitte |s['’]il te plaît,? |por favor,? )?(?:write|draft|compose|prepare|create|design|print|put|add|set|type|rédige|écris|prépare|ajoute|mets|schreibe?|verfasse|entwirf|formuliere|füge?|setze?|escribe|redacta|pon|añade)\b"
+    r"(?!.*\b(?:down|memory|remember|auf|merk\w*|gedächtnis|mémoire|memoria|apunta)\b)",
+    re.I,
+)
+# "Turn into a list - always …"
+_BEFORE_DASH = re.compile(r"([^.!?:：\n]{3,120}?) [-–—] \S")
 _OWN_LEAD = re.compile(
     rf"\b(?:{ASKS})|\b(?:i|we|ich|wir|je|nous|on|yo)\b[^,;]{{0,20}}\b(?:told|said|wrote|sagte|gesagt|dit|dije|dicho)\b",
     re.I,
 )
 _OPENING_QUESTION = re.compile(r"(?P<question>[^.!?\n]+\?)\s+(?P<rest>\S.*)", re.S)
 _FEWEST_WORDS = 4
+# "Which font fits? Ours is …": no page asks its readers for advice.
+_SEEKS_ADVICE = re.compile(
+    r"\b(?:good|best|better|should|would you|suggest|recommend|passt|beste[rsn]?|besser|soll|meilleur\w*|devrait|mejor|debería)\b",
+    re.I,
+)
+_SPEAKS_OF_US = re.compile(
+    r"(?:we|(?:all )?our|i|my|wir|(?:alle )?unser\w*|ich|mein\w*|nous|(?:tous |toutes )?(?:notre|nos)|je|mon|ma|mes|nuestr\w+|mis?)\b",
+    re.I,
+)
 # A longer sentence says more than what to do with a text.
 _LONGEST_REQUEST = 14
+# "…, is that right?" asks about what was said; "…, will this binary run?" does not.
+_OF_WHAT_WAS_SAID = re.compile(
+    r"\b(?:that|it|they|them|he|she|so|true|right|correct|mean\w*|agree\w*|das|es|sie|stimmt|ça|cela|ils?|elles?|eso|ello|verdad|cierto)\b"
+    r"|\bthis(?= (?:is|was|true|right|mean\w*|ok|legit\w*|what)\b|\?)",
+    re.I,
+)
+_THIS = re.compile(r"\b(?:this|that|these|those|dies\w*|ce(?:t|tte|ci)?|est[aeo]s?)\b", re.I)
 _SPOKEN = ("english", "german", "french", "spanish")
 _ZERO_WIDTH = re.compile("[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
@@ -69,16 +99,19 @@ def leads_on(paragraph: str) -> str:
 
 def doubt_about(paragraph: str) -> str:
     """A doubt about one paragraph by itself."""
-    if MEANING.search(paragraph):
-        return "it asks what a text means"
-    if _quotes_after_colon(paragraph):
-        return "it follows a colon, and may be another author's text"
-    if _follows_strange_question(paragraph):
-        return "it follows a question, and may be what the question is about"
-    if _follows_text_work(paragraph):
-        return "it follows a request to work on a text, and may be that text"
-    if _addresses_readers(paragraph):
-        return "it speaks to readers, and may be another author's text"
+    for applies, doubt in (
+        (MEANING.search, "it asks what a text means"),
+        (_is_made_up, "it is about a text that is made up, and may be a part of it"),
+        (_quotes_after_colon, "it follows a colon, and may be another author's text"),
+        (
+            _follows_strange_question,
+            "it follows a question, and may be what the question is about",
+        ),
+        (_follows_text_work, "it follows a request to work on a text, and may be that text"),
+        (_addresses_readers, "it speaks to readers, and may be another author's text"),
+    ):
+        if applies(paragraph):
+            return doubt
     return (
         ""
         if _plainly_spoken(paragraph)
@@ -86,12 +119,26 @@ def doubt_about(paragraph: str) -> str:
     )
 
 
+def _is_made_up(paragraph: str) -> bool:
+    """A story, a part to play, a dialogue; what people say of themselves before they ask for one is theirs."""
+    if TURNS.search(paragraph):
+        return True
+    *before, last = _parts(paragraph) or [""]
+    if any(map(FICTION.search, before)):
+        return True
+    return FICTION.search(last) is not None and not (before and all(map(_is_personal, before)))
+
+
 def _follows_strange_question(paragraph: str) -> bool:
     """ "Can you rename it? From now on …" is the person's; "Tired of slow builds? …" may be pasted."""
     found = _OPENING_QUESTION.match(paragraph)
-    if found is None or TASK.match(paragraph):
+    if found is None:
         return False
     question = found["question"]
+    if TASK.match(paragraph):
+        return WORK_ON.search(question) is not None
+    if _SEEKS_ADVICE.search(question) and _SPEAKS_OF_US.match(found["rest"]):
+        return READERS.search(found["rest"]) is not None
     about = (MEANING, TEXT_WORK, INTRODUCES, POINTS)
     theirs = SPEAKER.search(question) and not any(sign.search(question) for sign in about)
     return not (theirs and (GOES_ON.match(found["rest"]) or SPEAKER.search(found["rest"])))
@@ -128,10 +175,26 @@ def _addresses_readers(paragraph: str) -> bool:
 
 def _quotes_after_colon(paragraph: str) -> bool:
     """Whether it works on or reports the text behind its first colon: "Translate: …", "she wrote: …"."""
+    dash = _BEFORE_DASH.match(paragraph)
+    if dash and not PERSONAL.search(dash[1]) and _names_work(dash[1], (TEXT_WORK, WORK_ON)):
+        return True
     lead = _BEFORE_COLON.match(paragraph)
-    if lead is None or _OWN_LEAD.search(lead[1]):
+    if lead is None or (_OWN_LEAD.search(lead[1]) and not _WRITES.match(lead[1])):
         return False
-    return any(sign.search(lead[1]) for sign in (INTRODUCES, TEXT_WORK, REPORTING, WORK_ON, SOURCE))
+    signs = (INTRODUCES, TEXT_WORK, REPORTING, WORK_ON, SOURCE)
+    if _WRITES.match(lead[1]) or _names_work(lead[1], signs):
+        return True
+    spaced = paragraph[lead.end(1) + 1 : lead.end(1) + 2].isspace()
+    return spaced and (TEXT_NAMED.search(lead[1]) is not None or not _goes_on_freely(lead[1]))
+
+
+def _names_work(lead: str, signs: Sequence[re.Pattern[str]]) -> bool:
+    return any(sign.search(lead) for sign in signs)
+
+
+def _goes_on_freely(lead: str) -> bool:
+    """Whether people go on in their own words behind such a lead: "One more thing: …"."""
+    return bool(OWN_COLON.match(lead) or PERSONAL.search(lead)) or len(_WORD.findall(lead)) < 3
 
 
 # "Always use tabs. The linter is strict."
@@ -148,7 +211,18 @@ def _plainly_spoken(paragraph: str) -> bool:
         return True
     if len(said) == 2 and ANYBODYS.match(said[0]) and _SHORT_REASON.fullmatch(said[1]):
         return True
-    return len(said) < 2 or all(ANYBODYS.match(part) or is_order(part) for part in said)
+    return len(said) < 2 or all(
+        ANYBODYS.match(part) or is_order(part) or _asks_for_help(part) for part in said
+    )
+
+
+def _asks_for_help(sentence: str) -> bool:
+    """Whether it is a question to the assistant, and not about a text beside it."""
+    about = (MEANING, TEXT_WORK, INTRODUCES, POINTS)
+    long_enough = len(_WORD.findall(sentence)) >= _FEWEST_WORDS
+    return (
+        sentence.endswith("?") and long_enough and not any(sign.search(sentence) for sign in about)
+    )
 
 
 def _parts(paragraph: str) -> list[str]:
@@ -160,6 +234,21 @@ def is_order(sentence: str) -> bool:
         return True
     found = ORDER.match(sentence)
     return found is not None and found["verb"].lower() not in function_words()
+
+
+def is_task(sentence: str) -> bool:
+    """Whether it is an order for once, not for all work."""
+    orders = is_order(sentence) or _WRITES.match(sentence)
+    return bool(orders) and not ALWAYS & {word.lower() for word in _WORD.findall(sentence)}
+
+
+def starting_point(question: str) -> str:
+    """The person's statement that a question starts from; empty if it is about another text."""
+    fact, rest = given(question)
+    about_fact = (INTRODUCES.search(fact), _THIS.search(fact), EMPOWERS.search(fact))
+    about_text = (MEANING.search(question), _OF_WHAT_WAS_SAID.search(rest))
+    strange = any(about_fact) or any(about_text)
+    return fact if PERSONAL.search(fact) and not strange else ""
 
 
 def _is_personal_remark(sentence: str) -> bool:

@@ -41,7 +41,9 @@ SUPPOSES = (
 )
 REWORDS = r"translate|proofread|paraphrase|rephrase|übersetze?|traduis|traduce"
 REPORTS = (
-    r"says?|said|wrote|writes|claims?|schrieb|schreibt|sagt|sagte|dit|écrit|dice|dijo|escribió"
+    r"says?|said|saying|wrote|writes|claims?|claimed|keeps? (?:repeating|telling)|kept (?:repeating|telling|saying)|argues?|argued|(?:insists?|insisted|swears|warns|warned|thinks|believes) that|swears by|preaches|(?:suggest|recommend|propose|announce|decree|advise)e?[sd]|suggested|recommended"
+    r"|(?:hat|haben|hatte) (?:[^\s,.]+ ){0,6}?(?:gesagt|geschrieben|gemeint|behauptet|erzählt)|a (?:dit|écrit|affirmé|expliqué)|ha (?:dicho|escrito|explicado)|(?:decía|ponía)"
+    r"|schrieb|schreibt|sagt|sagte|behauptet\w*|schwört|dit|écrit|affirm\w+|prétend\w*|répète\w*|dice|dijo|escribió|escribe|afirma\w*|asegura\w*"
 )
 _GUESS = re.compile(
     rf"\b(?:{HEDGES}|{SUPPOSES}|i doubt|doubtful|i wonder|i wish|i hope|it would be|would be (?:nice|great)|nobody knows"
@@ -104,6 +106,31 @@ def states(sentence: str) -> bool:
     if asks(plain) or plain.startswith("¿"):
         return False
     return not (_UNMARKED.match(plain) or _EMBEDDED.search(plain) or _GUESS.search(plain))
+
+
+# "Since we deploy from main, how do I …?", "We use Bazel, so where does … go?"
+_GIVEN = re.compile(
+    r"^(?:(?:and|so|but|ok|okay|hi|hey)[, ]+)*(?:since|as|because|given(?: that)?|seeing (?:as|that|how)|considering(?: that)?|now that|da|weil|nachdem|comme|puisque|vu que|étant donné que|como|ya que|dado que|puesto que)"
+    r" (?P<fact>[^?]{8,160}?), (?P<rest>[^?]{6,}\?)$",
+    re.I,
+)
+_THEN_ASKS = re.compile(
+    r"^(?P<fact>[^?]{12,200}?)(?:[,;–—]| -) ?(?:(?:so|and|then|also|und|dann|donc|alors|et|así que|entonces|y),? )?"
+    r"(?P<rest>(?:how|what|what['’]s|which|where|when|who|why|can|could|would|will|should|shall|do|does|is|are|wie|was|welche\w*|wo|wann|warum|kannst|könntest|soll|comment|quel\w*|où|quand|pourquoi|peux|pourrais|est-ce|¿)"
+    r"(?!\w)[^?]{10,}\?)$",
+    re.I,
+)
+
+
+def given(sentence: str) -> tuple[str, str]:
+    """The statement that a question starts from, and the question: "Since we deploy from main, how …?"."""
+    found = _GIVEN.match(sentence) or _THEN_ASKS.match(sentence)
+    if found is None or begins_as_question(found["fact"]) or conditional(found["fact"]):
+        return "", sentence
+    if not states(found["fact"]):
+        return "", sentence
+    fact = found["fact"].strip()
+    return f"{fact[:1].upper()}{fact[1:]}.", found["rest"]
 
 
 def without_conditions(sentence: str) -> str:

@@ -28,7 +28,7 @@ from reverie.learning.extraction.speech_signs import EMPOWERS, LETTER, NOT_SPEEC
 # A longer message is a document with a few words around it.
 LONGEST_SPEECH = 3_000
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|/\*.*?(?:\*/|\Z)", re.S)
 _TAGGED = re.compile(r"<([A-Za-z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.S)
 _BARE_TAG = re.compile(r"</?[A-Za-z][\w:-]*\b[^<>]*>")
 _HTML = re.compile(
@@ -56,7 +56,7 @@ _BOUNDED = re.compile(r"\s*(?:>|```|\|)")
 _TITLE = re.compile(r"(?!\s*(?:[-*+•]|\d{1,2}[.)])\s).{0,60}[^\s.!,;…]\s*$")
 _INDENTED = re.compile(r"(?: {4}|\t)\S|[ \t]{2,}[\w\"'-]+: ")
 # A chat log: names before a colon, one a line.
-_SPEAKER = re.compile(r"\s*[A-Z][\w.-]{1,20}(?: [A-Z][\w.-]{1,20})?: \S")
+_SPEAKER = re.compile(r"\s*[A-Z][\w.-]{0,20}(?: [A-Z][\w.-]{1,20})?: \S")
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»|`[^`\n]+`"
 )

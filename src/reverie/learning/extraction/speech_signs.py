@@ -44,9 +44,37 @@ INTRODUCES = re.compile(
     r"|(?:he|hemos) (?:recibido|encontrado)|me (?:llegó|mandaron|enviaron))",
     re.I,
 )
+# Texts that are made up: whoever speaks in them, it is not the person.
+_MADE_UP = (
+    r"(?:short |little |funny |old |bedtime |theatre )?(?:stor(?:y|ies)|poems?|haikus?|limericks?|sonnets?|songs?|lyrics|novels?|plays?|screenplays?|scenes?|dialogues?|monologues?|sketch(?:es)?|fables?|fairy tales?|slogans?|taglines?"
+    r"|jokes?|parod(?:y|ies)|role-?play|(?:kurz)?geschichten?|gedichte?|lied(?:er)?|roman|theaterstück|szenen?|dialoge?|witze?|märchen|histoires?|poèmes?|chansons?|pièces?|scènes?|dialogues?|blagues?|contes?|cuentos?|poemas?"
+    r"|canci(?:ón|ones)|novelas?|escenas?|diálogos?|chistes?)"
+)
+FICTION = re.compile(
+    r"^(?:imagine|pretend|suppose|picture|stell dir vor|angenommen|imagine[zr]?|supposons|imagina|supongamos|supón)\b|\bimagine (?:you|that|your|a)\b"
+    r"|\brole-?play|\brollenspiel|\bjeu de rôle|\bjuego de rol|\bplay(?:ing)? the (?:part|role) of\b|\bstay in character\b"
+    rf"|\b(?:write|make|compose|invent|tell|give|create|rate|improve|continue|finish|writing|drafting|schreib\w*|dichte?|erfinde?|écri\w*|j['’]écris|invente|escrib\w*|cuenta|inventa)\b[^.!?\n]{{0,30}}?\b{_MADE_UP}\b"
+    rf"|\b(?:in|for|dans|pour|für|en|para) (?:my|the|a|an|our|meine?[mnr]?|eine[mnr]?|ma|mon|la|le|une?|mi|el|una?) {_MADE_UP}\b|\b(?:sample|example|practice|made-?up) {_MADE_UP}\b"
+    r"|\b(?:game|book|film|movie|series|show|novel|podcast) (?:that )?i(?:['’]m| am)? (?:play|read|watch|see|saw|hear)\w*",
+    re.I,
+)
+# Words before a colon that name a text, whoever it is by: "Test sentence:", "My horoscope:".
+TEXT_NAMED = re.compile(
+    r"\b(?:sentences?|texts?|quot\w+|scenarios?|horoscope|lyrics|slogans?|motto|headlines?|titles?|captions?|lines?|phrases?|examples?|samples?|exercises?|case|prompts?|dialogues?|stor(?:y|ies)|poems?|jokes?|riddles?|e?-?mails?|letters?|posts?|tweets?|comments?"
+    r"|messages?|ads?|adverts?|reviews?|subject|speech|abstract|draft|(?:meeting )?notes|sätze?|satz|zitate?|überschrift|beispiele?|nachricht|entwurf|textes?|titre|exemples?|message|brouillon|frases?|textos?|título|ejemplos?|mensaje|borrador)\b",
+    re.I,
+)
+# Turns of a conversation in one line: "- Do you …? - No, I never …".
+TURNS = re.compile(r"(?:^|[:.?!…] )[-–—] [^\n]{3,120}?[.?!…] [-–—] \w", re.M)
+# Words before a colon behind which people go on in their own words; any other text there may be quoted.
+OWN_COLON = re.compile(
+    r"^(?:(?:and|so|also|oh|ok|okay|please|und|ach|et|y)[, ]+)*(?:(?:a|one|two|another|quick|small|short|just|side|last)[ ,]+)*(?:for|fyi|fwiw|btw|by the way|ps|p\.s|note|reminder|heads[- ]?up|context|background|rule|thing|things|convention|preference|preferences|correction|update|decision|request|question|fact|facts"
+    r"|more thing|first|second|important|same|still|remember|merk\w*|wichtig|hinweis|für|zur|regel|info|kontext|note|rappel|pour|règle|contexte|nota|ojo|para|regla|contexto|recordatorio)\b(?! (?:from|of the|by|vom|der|du|del)\b)",
+    re.I,
+)
 # Requests to work on a text elsewhere in the message.
 TEXT_WORK = re.compile(
-    rf"\b(?:{REWORDS}|explain|summari[sz]e|summary|translat\w+|reword|rewrite|shorten|review|spelling|spell[- ]?check|grammar"
+    rf"\b(?:{REWORDS}|explain|compare (?:these|this|those|the following|both)|vergleiche? diese|compare[rz]? ces|compara est[ao]s|summari[sz]e|summary|translat\w+|reword|rewrite|shorten|review|spelling|spell[- ]?check|grammar"
     r"|tl;?dr|decode|parse|analy[sz]e|interpret|draft|write back|bullet points|polish|answer (?:this|that|it|them|him|her|politely)|reply|respond"
     r"|thoughts|opinion|make sense of|any idea|correct (?:this|the text)|(?:turn|convert|format|make) (?:this|that|it|these|the text)"
     r"|erklär\w*|übersetz\w*|fass\w* .{0,20}zusammen|zusammenfass\w*|(?:korrigier\w*|prüfe?) (?:das|dies\w*|den text)|antworte\w*|beantworte\w*|formulier\w*|kürz\w*|lies"
@@ -154,7 +182,7 @@ WORK_ON = re.compile(
     r"\b(?:this|these|each|every|following|dies\w*|jede\w*|folgende\w*|ce(?:t|tte|s|ci)?|chaque|est[aeo]s?|cada)"
     r" (?:\w+ )?(?:lines?|texts?|sentences?|reviews?|messages?|e?-?mails?|comments?|words?|posts?|tweets?|quotes?|paragraphs?"
     r"|zeilen?|satz|sätze|nachrichten?|lignes?|phrases?|messages?|líneas?|frases?|mensajes?)\b"
-    r"|\b(?:into|to|in|ins|auf|en|al) (?:english|german|french|spanish|italian|a table|json"
+    r"|\b(?:into|to|in|ins|auf|en|al) (?:english|german|french|spanish|italian|an? (?:table|check ?list|list|tweet|summary|headline|poem|mail|letter)|json"
     r"|deutsche?|englische?|anglais|allemand|alemán|inglés)\b",
     re.I,
 )

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from reverie.core.messages import Message
-from reverie.learning.extraction.authorship import introduces
+from reverie.learning.extraction.authorship import introduces, is_task, starting_point
 from reverie.learning.extraction.cursor import Utterance, utterances
 from reverie.learning.extraction.questions import states
-from reverie.learning.extraction.rules import doubts
+from reverie.learning.extraction.rules import asides, doubts
 from reverie.learning.extraction.rules.confirmations import confirmed, sentences
-from reverie.learning.extraction.speech import unreported
+from reverie.learning.extraction.speech import unquoted, unreported
 from reverie.learning.extraction.support import Similarity, Supported, Unsupported, echoes, support
 from reverie.learning.extraction.values import Candidate, Delete
 from reverie.memory.format import exclusions
@@ -196,9 +196,20 @@ def _found(
 
 
 def _stated(one: Utterance) -> Utterance:
-    """The statements of a person, without questions, guesses, quotations and requests to work on a text."""
-    said = [part for part in sentences(one.text) if states(part) and not introduces(part)]
-    kept = [unreported(part) for part in said]
+    """The statements of a person, without questions, guesses, hearsay, quotations and requests to work on a text."""
+    parts = [part if states(part) else starting_point(part) for part in sentences(one.text)]
+    foreign = any(map(doubts.hearsay, parts))
+    said = [
+        " ".join(asides.facts(part)) if introduces(part) else part
+        for part in parts
+        if part and not doubts.hearsay(part) and not part.isupper()
+    ]
+    # Beside what others say, an order is a task: "Give me arguments against him."
+    kept = [
+        unquoted(part) if is_task(part) else unreported(part)
+        for part in said
+        if not (foreign and is_task(part))
+    ]
     return replace(one, text="\n".join(kept))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from io import BytesIO
+from lzma import LZMAError
 from pathlib import PurePosixPath
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -92,6 +94,10 @@ def read_file(name: str, data: bytes) -> list[Found]:
     return [_loose(name, data)]
 
 
+# What `zipfile` raises for archives that were cut or changed.
+_DAMAGED = (BadZipFile, LZMAError, zlib.error, struct.error, RuntimeError, LookupError, ValueError, OSError, EOFError)  # fmt: skip
+
+
 def unpacked(name: str, data: bytes) -> dict[str, bytes]:
     try:
         with ZipFile(BytesIO(data)) as archive:
@@ -99,7 +105,7 @@ def unpacked(name: str, data: bytes) -> dict[str, bytes]:
             if sum(item.file_size for item in inside) > LARGEST_PILE:
                 raise InputError(f"{name} unpacks to more than {LARGEST_PILE:,} bytes")
             return {item.filename: archive.read(item) for item in inside}
-    except (BadZipFile, RuntimeError, NotImplementedError, OSError, EOFError, zlib.error) as error:
+    except _DAMAGED as error:
         raise InputError(f"{name} cannot be unpacked: {error}") from error
 
 

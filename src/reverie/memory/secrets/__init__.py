@@ -14,7 +14,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from reverie.memory.secrets.cues import find_cues
 from reverie.memory.secrets.formats import find_formats
+from reverie.memory.secrets.layout import find_in_layout
 from reverie.memory.secrets.library import Secret, find_known, fingerprint, unavailable
 from reverie.memory.secrets.named import find_named, lowered
 from reverie.memory.secrets.sentences import find_in_sentences
@@ -83,7 +85,13 @@ def _search(view: _View, text: str, allowed: Collection[str]) -> list[Secret]:
 
 def _find_ours(text: str) -> list[Secret]:
     lower = lowered(text)
-    return [*find_formats(text), *find_named(text, lower), *find_in_sentences(text, lower)]
+    cues = find_cues(lower)
+    return [
+        *find_formats(text),
+        *find_named(text, lower),
+        *find_in_layout(text, cues),
+        *find_in_sentences(text, cues),
+    ]
 
 
 def _marker(kind: str) -> str:

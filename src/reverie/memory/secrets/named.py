@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from reverie.memory.secrets.library import Secret
 from reverie.memory.secrets.plausibility import (
+    is_chosen,
     is_key,
+    is_leet,
     is_opaque,
     is_password,
     is_phrase,
@@ -17,7 +19,6 @@ from reverie.memory.secrets.plausibility import (
     is_seed,
     is_spoken_password,
     is_user_and_password,
-    is_word_list,
 )
 
 if TYPE_CHECKING:
@@ -146,11 +147,51 @@ RULES: Sequence[Rule] = (
         is_phrase,
     ),
     Rule(
-        "passphrase",
-        ("passphrase", "pass phrase", "phrase de passe", "frase de paso"),
-        r"[^\n\"'`\ufffc.]{0,40}?(?:\b(?:is|ist|lautet|est|es|it['’]s)\b|[:=])[ \t]{0,3}"
-        r"([^\W\d_]{3,12}(?:[ -][^\W\d_]{3,12}){3,8})(?=[.!,;)]|\s*$)",
-        is_word_list,
+        "password in a command", (" -u ",), rf"\w{{1,40}}%([^{_STOP}]{{4,64}})", is_spoken_password
+    ),
+    Rule(
+        "password in a command",
+        ("docker login", "podman login", "registry login", "az login", "oc login"),
+        rf"[^\n|\ufffc]{{0,80}}? -p[ =]([^{_STOP}]{{6,256}})",
+        is_spoken_password,
+    ),
+    Rule(
+        "password in a command",
+        ("echo ", "printf "),
+        rf"[\"']?([^{_STOP}|]{{6,64}})[\"']?[ \t]*\|[ \t]*(?:sudo -s|[^\n|]{{0,60}}--password-stdin|passwd|chpasswd)",
+        is_spoken_password,
+    ),
+    Rule(
+        "password in a command",
+        ("/user:",),
+        rf"\S{{1,40}} ([^{_STOP}]{{4,64}})",
+        is_spoken_password,
+    ),
+    # «demo@acme.io / …»
+    Rule(
+        "password",
+        ("@",),
+        rf"[\w-]{{1,60}}(?:\.[\w-]{{1,30}}){{1,4}}[ \t]{{0,2}}[/|][ \t]{{0,2}}([^{_STOP}]{{6,64}})(?=[\s,;.!?)]|$)",
+        lambda value: is_chosen(value) and is_spoken_password(value),
+    ),
+    Rule("card code", ("cvv", "cvc"), r"2?[^\w\n]{1,3}(\d{3,4})(?!\w)", str.isdigit),
+    Rule(
+        "security answer",
+        (
+            "security answer",
+            "security question",
+            "sicherheitsfrage",
+            "question secrète",
+            "pregunta de seguridad",
+        ),
+        r"[^\n.?!]{0,60}?(?:\b(?:is|ist|lautet|est|es|answer|antwort)\b|:)[ \t\"'«“„]{1,3}([^\W\d_]{3,24})(?!\w)",
+        lambda value: value[0].isupper() and is_real(value),
+    ),
+    Rule(
+        "password",
+        ("admin", "root", "administrator"),
+        rf"[:/]([^{_STOP}/@]{{6,64}})(?=[\s,;.!?)]|$)",
+        is_leet,
     ),
     Rule(
         "authenticator seed",
@@ -170,7 +211,7 @@ RULES: Sequence[Rule] = (
             ),
             *("frase de recuperación", "frase semilla", "phrase de récupération", "phrase secrète"),
         ),
-        r"[^\n\ufffc:]{0,30}?(?:\b(?:is|ist|lautet|est|es)\b|[:=])[ \t\"]{0,4}"
+        r"[^\n\ufffc:]{0,30}?(?:\b(?:is|are|ist|sind|lautet|est|sont|es|son)\b|[:=])[ \t\"]{0,4}"
         r"((?:[^\W\d_]{3,10}[ ,]{1,2}){11,23}[^\W\d_]{3,10})",
         is_real,
     ),

@@ -23,8 +23,10 @@ _DUMMIES = re.compile(
 _TEMPLATE = re.compile(
     r"[$%](?=[\w{(])"  # $VAR, ${VAR}, %(name)s
     r"|[{*]"  # {{ x }}, ****
-    r"|(?:[<\[(]+)?(?:your|my|the|some|insert|enter|replace|put|add|paste)[-_. ]?[a-z]"
-    r"|(?:base|sha|utf|md|oauth|argon|pbkdf|bcrypt|scrypt|aes|rsa)-?\d{0,3}[-_/]",
+    r"|(?:[<\[(]+)?(?:your|insert|replace)[-_. ]?[a-z]"
+    r"|(?:[<\[(]+)?(?:my|the|some|enter|put|add|paste)[-_. ]?[a-z_. -]{0,24}"
+    r"(?:key|token|secret|pass|pw|user|name|host|domain|value|api|db|app|server|code|pin|cred|login|here|random|string)"
+    r"|(?:base|sha|utf|md|oauth|argon|pbkdf|bcrypt|scrypt|aes|rsa|wpa|chacha|x?chacha20|curve|ed|tls|ssl)-?\d{0,5}[-_/.]",
     re.IGNORECASE,
 )
 # In the middle of a token, too: `sk-ant-your-key-here`, `ghp_xxxxxxxx`, `AKIA…EXAMPLE`.
@@ -45,11 +47,28 @@ _DIGIT_OR_SIGN = re.compile(r"[\d!@#$%^&*+=?~]")
 _FOUR_WORDS = re.compile(r"[a-z]+(?:-[a-z]+){3,}|[a-z]+(?:_[a-z]+){3,}")
 _BASE32 = re.compile(r"[A-Z2-7]{16,128}")
 _STATES = frozenset(
-    ["missing", "invalid", "wrong", "expired", "unknown", "incorrect", "correct", "string", "text", "number", "boolean", "weak", "strong", "short", "long", "blank", "valid", "default", "public", "private", "encrypted", "hashed", "plain", "stored", "falsch", "ungültig", "leer", "richtig", "vide"]
+    ["missing", "invalid", "wrong", "expired", "unknown", "incorrect", "correct", "string", "text", "number", "boolean", "weak", "strong", "short", "long", "blank", "valid", "default", "public", "private", "encrypted", "hashed", "plain", "stored", "falsch", "ungültig", "leer", "richtig", "vide", "yours", "mine", "there", "here", "gone", "fine", "okay", "safe", "secret", "unique", "random", "lost", "fresh", "legacy", "bytes", "varchar", "argon", "bcrypt", "scrypt", "plaintext", "nothing", "something", "anything", "everything", "later", "tomorrow", "today", "again", "below", "above", "inside", "online", "offline", "static", "visible", "nullable", "object", "array", "char", "forgot", "mandatory", "always", "never", "often", "really", "still", "also", "just", "good", "better", "great", "terrible", "enough", "outdated", "stale", "leaked", "admin", "simple", "complex", "easy", "hard", "other", "another", "different", "vault", "keychain", "keyring", "prompt", "input", "field"]
 )  # fmt: skip
 _SMALL_WORDS = frozenset(
-    ["the", "and", "for", "not", "you", "your", "our", "its", "has", "have", "was", "that", "this", "with", "from", "into", "than", "too", "when", "which", "must", "should", "will", "can", "kept", "set", "written", "required", "needed", "asked", "never", "always", "only", "nicht", "und", "der", "die", "das", "den", "dem", "für", "mit", "wird", "les", "des", "dans", "pour", "pas", "une", "avec", "los", "las", "para", "con", "una", "del"]
+    ["the", "and", "for", "not", "you", "your", "our", "its", "has", "have", "was", "that", "this", "with", "from", "into", "than", "too", "when", "which", "must", "should", "will", "can", "kept", "set", "written", "required", "needed", "asked", "never", "always", "only", "nicht", "und", "der", "die", "das", "den", "dem", "für", "mit", "wird", "les", "des", "dans", "pour", "pas", "une", "avec", "los", "las", "para", "con", "una", "del", "are", "but", "they", "them", "their", "there", "before", "after", "where", "each", "every", "may", "were", "been", "being", "how", "what", "who", "why", "all", "any", "some", "via", "per", "ist", "sind", "ein", "eine", "auf", "aus", "bei", "von", "zum", "zur", "est", "sont", "sur", "par", "que", "qui", "son", "por", "como", "out", "off", "in", "of", "to", "at", "on"]
 )  # fmt: skip
+# Humps of classes, fields and products rather than of a password.
+_PARTS_OF_NAMES = frozenset(
+    ["field", "input", "type", "manager", "service", "provider", "handler", "store", "form", "model", "view", "class", "error", "exception", "config", "settings", "client", "server", "auth", "login", "user", "encoder", "hasher", "validator", "context", "request", "response", "page", "screen", "button", "box", "key", "pass", "hash", "only", "sensitive", "based", "protected", "free", "level", "wide", "time", "hub", "lab", "script", "base", "warden", "end"]
+)  # fmt: skip
+# How words end that say something about a password.
+_SAID_EN = re.compile(
+    r"(?:ed|ing|able|ible|ly|ful|less|ary|ory|ive|ous|ent|ant|al|ic|ty|dy|en|own|ure|ete|ble|se|one|ice|ain)$"
+)
+_SAID_DE = re.compile(
+    r"(?:t|ig|lich|bar|isch|los|voll|en|ell|mehr|hier|dort|sicher|anders|pflicht)$"
+)
+_SAID_FR = re.compile(
+    r"(?:é|ée|ant|able|ible|eux|if|ique|aire|oire|é|ert|bon|court|fort|ici|passé|perdu|connu|rect|nu)$"
+)
+_SAID_ES = re.compile(
+    r"(?:ado|ada|ido|ida|able|ible|oso|osa|ario|aria|nte|ica|ecta|aquí|fuerte|débil|misma|corta|larga)$"
+)
 _LATIN = re.compile(r"[!-~À-ɏ]+")
 _LOWER_RUN = re.compile(r"[a-z]{3,}")
 _SIGN = re.compile(r"[!@#$%^&*?~]")
@@ -228,10 +247,35 @@ def is_spoken_password(value: str) -> bool:
     return padded or bool(found)
 
 
-def is_word_list(value: str) -> bool:
+def is_word_list(value: str, most: int = 0) -> bool:
     """Whether words after «the passphrase is» are the passphrase: a sentence would need small words."""
     words = value.lower().replace("-", " ").split()
-    return not _SMALL_WORDS.intersection(words) and not _STATES.intersection(words)
+    small = sum(word in _SMALL_WORDS or (len(word) < 3 and word.isalpha()) for word in words)
+    return small <= most and not _STATES.intersection(words) and not _NAMES_A_SECRET.search(value)
+
+
+def is_plain_password(value: str, cue: str) -> bool:
+    """Whether one plain word after «the password is» is the password, not what is said about it."""
+    word = value.lower()
+    german = cue.startswith(("passwort", "kenn", "paswort"))
+    french = cue.startswith(("mot", "mdp", "phrase"))
+    says = (
+        _SAID_DE
+        if german
+        else _SAID_FR
+        if french
+        else _SAID_ES
+        if cue.startswith(("con", "fra"))
+        else _SAID_EN
+    )
+    if word in _STATES or word in _SMALL_WORDS or is_placeholder(value) or is_joined_name(value):
+        return False
+    return not says.search(word) and not _NAMES_A_SECRET.search(word)
+
+
+def is_joined_name(value: str) -> bool:
+    """Whether a word has humps and is no list of plain words, such as `PasswordField`."""
+    return re.search(r"[a-z][A-Z]", value) is not None and not is_joined_words(value)
 
 
 def is_varied(value: str) -> bool:
@@ -239,8 +283,39 @@ def is_varied(value: str) -> bool:
     return is_of_both_cases(value) and _DIGIT.search(value) is not None
 
 
+def is_leet(value: str) -> bool:
+    """Whether digits stand for letters inside a word of both cases, such as `Hop3ful.Mole`."""
+    inside = re.search(r"[a-z]\d[a-z]", value) or _SIGN.search(value)
+    return bool(inside) and is_varied(value) and is_spoken_password(value)
+
+
 def is_pin(value: str) -> bool:
     return value.isdigit() and 4 <= len(value) <= 12 and not _counts_up(value * 3)
+
+
+def is_dial_code(value: str) -> bool:
+    """Whether a value is dialled at a lock, such as `34-11-27`, `0-6-3-8` or `2468-11`."""
+    form = r"\d{1,2}(?:-\d{1,2}){2,4}|(?!(?:19|20)\d\d-)\d{3,6}-\d{1,4}"
+    return re.fullmatch(form, value) is not None
+
+
+def is_licence(value: str) -> bool:
+    """Whether a value is in groups, as the keys of programs are: `KXQPD-WMRTV-JHGBN`."""
+    return (
+        re.fullmatch(r"[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2,7}", value) is not None
+        and not is_placeholder(value)
+        and len(set(value)) > 8
+    )
+
+
+def is_joined_words(value: str) -> bool:
+    """Whether a value is made of two or three plain words: `BlueOtterLamp`, `blue-otter-lamp`."""
+    humps = re.fullmatch(r"(?:[A-Z][a-z]{2,11}){2,5}", value) and len(value) >= 8
+    dashed = re.fullmatch(r"[a-z]{3,12}(?:-[a-z]{3,12}){2}", value)
+    if not (humps or dashed) or is_placeholder(value) or _NAMES_A_SECRET.search(value):
+        return False
+    words = re.findall(r"[A-Z]?[a-z]+", value)
+    return not (_SMALL_WORDS | _STATES | _PARTS_OF_NAMES).intersection(map(str.lower, words))
 
 
 def is_door_code(value: str) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from reverie.context.user_messages import is_request
 from reverie.core.messages import Message
-from reverie.learning.extraction.rules import doubts, plain
+from reverie.learning.extraction.rules import asides, doubts, plain
 from reverie.learning.extraction.rules.confirmations import (
     LONGEST_SENTENCE,
     confirmed,
@@ -179,7 +179,8 @@ def _cued(message: Message, said: Sequence[str], place: int) -> Candidate | None
 
 def _plain(message: Message, sentence: str, earlier: tuple[str, ...]) -> Candidate | None:
     """A lasting fact that stands in the sentence, without a request to remember it."""
-    for clause in plain.clauses(sentence):
+    asks = sentence.endswith(("?", "？"))
+    for clause in () if asks else plain.clauses(sentence):
         blotted = to_the_point(unquoted(clause))
         piece = plain.standing(blotted)
         if piece and not (
@@ -188,6 +189,10 @@ def _plain(message: Message, sentence: str, earlier: tuple[str, ...]) -> Candida
         ):
             body = plain.content(to_the_point(clause))
             return _lasting(message, body, infer_type(body), sentence)
+    for fact in asides.facts(sentence):
+        blotted = unquoted(fact)
+        if not (doubts.hedged(blotted) or doubts.about_sentence(blotted, "plain", ())):
+            return _lasting(message, fact, infer_type(fact), sentence)
     return None
 
 

@@ -31,9 +31,7 @@ def _cue(manner: Manner, pattern: str, type_: MemoryType | None = None) -> Cue:
     return Cue(manner, re.compile(pattern, re.I), type_)
 
 
-_PLEASE = (
-    r"(?:please,? |can you |could you |would you |will you |pls |i want you to |you should |just )*"
-)
+_PLEASE = r"(?:please,? |can you |could you |would you |will you |pls |i want you to |i['’]d like you to |i would like you to |you should |just )*"
 _DAY = (
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Z]\w{2,}"
     r"|(?:january|february|march|april|may|june|july|august|september|october|november|december)"

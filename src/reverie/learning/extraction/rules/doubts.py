@@ -60,7 +60,7 @@ _HEDGE = re.compile(
     re.I,
 )
 _HEARSAY = re.compile(
-    rf"(?<!\byou )(?<!\bi )(?<!\bwe )\b(?:{REPORTS})\b|\b(?:according to|apparently|supposedly|told me|tells me|(?:reads|states)(?=\s*[:,“\"]| that\b| as follows)"
+    rf"(?<!\byou )(?<!\bi )(?<!\bwe )\b(?:{REPORTS})\b|(?:^|, )(?:laut|selon|d['’]après|según)\b|\b(?:according to|apparently|supposedly|told me|tells me|and i quote|(?:rumou?r|legend|myth|gossip) (?:is|has it|goes)?\b|(?:rival|competitor|competition)['’]?s?|gerücht\w*|rumeurs?|konkurren\w+|concurrents?|competidor\w*|(?:i|we)(?:['’]ve| have)? (?:read|heard|seen|saw)\b(?: \w+){{0,3}} that|(?:sign|notice|poster|label|board|banner|page|screen|plaque|leaflet|flyer) (?:reads|says|tells)|(?:reads|states)(?=\s*[:,“\"]| that\b| as follows)"
     r"|(?:guide|docs?|readme|tutorial|article|spec|manual|linter|reviewer|bot|copilot|policy|boss|teacher|mother)"
     r" (?:recommend|require|suggest|demand|insist|want|complain|advise|teach|taught)\w*)\b",
     re.I,
@@ -190,6 +190,12 @@ def hedged(sentence: str) -> bool:
     return _HEDGE.search(sentence) is not None
 
 
+def hearsay(sentence: str) -> bool:
+    """Whether it tells what others say, or what the person read or heard."""
+    said = without_reasons(sentence)
+    return bool(_HEARSAY.search(said) or reporter(said)) and not _OWN_SAYING.search(sentence)
+
+
 def about_place(said: Sequence[str], place: int) -> str | None:
     """A doubt about the place of a sentence: laughed at, part of a text to write, inside a long text."""
     laughs_at_it = place + 1 < len(said) and _LAUGHS.match(said[place + 1])
@@ -213,8 +219,7 @@ def about_sentence(sentence: str, manner: Manner, earlier: tuple[str, ...]) -> s
         return _about_request(sentence)
     if _HEDGE.search(sentence):
         return "not certain"
-    said = without_reasons(sentence)
-    if (_HEARSAY.search(said) or reporter(said)) and not _OWN_SAYING.search(sentence):
+    if hearsay(sentence):
         return "said by others"
     if manner == "decision":
         sentence = _DECIDED_WHEN.sub(" ", sentence)
@@ -276,11 +281,15 @@ def _by_manner(sentence: str, manner: Manner, earlier: tuple[str, ...]) -> str |
             return None
 
 
+# "Add a test. I always want pytest.": not only for this task.
+_MY_WAY = re.compile(r"^i(?:['’]d| would)? (?:always|never|like you to always)\b", re.I)
+
+
 def _rule(sentence: str, earlier: tuple[str, ...]) -> str | None:
     if _NOT_A_RULE.search(sentence):
         return "a description"
     if re.search(r"\b(?:again|any ?more)\b", sentence, re.I) and _IDLE_AGAIN.search(sentence):
         return "a figure of speech"
-    if any(_TASK.match(before) for before in earlier):
+    if any(_TASK.match(before) for before in earlier) and not _MY_WAY.match(sentence):
         return "part of a task"
     return None

@@ -192,7 +192,7 @@ _NOTED = re.compile(
 # "It's now …", "we only buy there now", "from today on": a change that stays.
 _FROM_NOW = re.compile(
     r"\b(?:it['’]s|is|are|ist|sind|est|sont|es|son) (?:now|jetzt|maintenant|désormais|ahora)\b|\bonly\b(?=.{1,40}\bnow\b)|(?<=\w) (?:now|maintenant|ahora)$"
-    r"|\b(?:from|since|as of|starting) (?:today|now)(?: on)?\b|\bab (?:heute|jetzt)\b|\bdès aujourd['’]hui\b|\bdésormais\b|\b(?:a partir|desde) (?:de )?(?:hoy|ahora)\b",
+    r"|\b(?:from|since|as of|starting) (?:today|now)(?: on)?\b|\bnur noch\b|\bne \w+ plus que\b|\bab (?:heute|jetzt)\b|\bdès aujourd['’]hui\b|\bdésormais\b|\b(?:a partir|desde) (?:de )?(?:hoy|ahora)\b",
     re.I,
 )
 
@@ -211,6 +211,11 @@ def content(clause: str) -> str:
     """The clause without the request to keep it in mind."""
     kept = _NOTED.sub("", clause).strip()
     return f"{kept}." if kept != clause.strip() and kept[-1:].isalnum() else kept
+
+
+def is_of_work(clause: str) -> bool:
+    """Whether it tells how the person and their colleagues work."""
+    return _WORK.match(clause) is not None
 
 
 def standing(clause: str) -> str:
@@ -232,10 +237,11 @@ def standing(clause: str) -> str:
 
 def _is_noted(piece: str) -> bool:
     """What the person asks to keep in mind needs no owner, but must outlast the moment."""
-    return len(piece.split()) >= _FEWEST_WORDS and not _is_passing(piece.rstrip(".! "))
+    return len(piece.split()) >= _FEWEST_WORDS and not is_passing(piece.rstrip(".! "))
 
 
-def _is_passing(plain: str) -> bool:
+def is_passing(plain: str) -> bool:
+    """Whether it holds only now or for this task."""
     return _PASSING.search(_FROM_NOW.sub(" ", _STILL_LASTING.sub("", plain))) is not None
 
 
@@ -244,7 +250,7 @@ def _lasts(clause: str) -> bool:
     plain = _FOREWORD.sub("", _CORRECTION.sub("", ended))
     if not _FEWEST_WORDS <= len(plain.split()) <= _MOST_WORDS or plain.endswith((":", "?")):
         return False
-    if _is_passing(plain):
+    if is_passing(plain):
         return False
     if _RULE.match(plain) or _PERSON.match(plain):
         return True
@@ -253,10 +259,10 @@ def _lasts(clause: str) -> bool:
         return True
     if (_IDENTITY.match(plain) or _CHANGED.match(plain)) and not _TELLS.search(plain):
         return True
-    return _WORK.match(plain) is not None and _is_particular(ended, contrasts=contrasts)
+    return _WORK.match(plain) is not None and is_particular(ended, contrasts=contrasts)
 
 
-def _is_particular(plain: str, *, contrasts: bool) -> bool:
+def is_particular(plain: str, *, contrasts: bool = False) -> bool:
     """Whether it says something in particular about the person's own work, or tells of a habit."""
     if contrasts or _OURS.search(plain):
         return contrasts or any(
