@@ -20,8 +20,8 @@ from reverie.errors import SettingsError
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.revisions import Author
 from reverie.settings import Settings, load_settings
+from reverie.settings.resolve import Switches
 from reverie.settings.schema import SETTINGS, Setting
-from reverie.settings.switches import Switches
 from reverie.workspace.trust import ProjectTrust
 
 VPN = "The deploy script needs the VPN to be up before it starts."

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import counted, print_patch, printable, when
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    counted,
+    print_patch,
+    printable,
+    reverie_command,
+    when,
+)
 from reverie.cli.memories import (
     PERSON,
     author_of,

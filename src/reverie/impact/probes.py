@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from reverie.conversation import transcripts
 from reverie.conversation.records import Said
 from reverie.errors import ReverieError, SpendCapReached
-from reverie.impact.asking import (
+from reverie.impact.replay import (
     Answer,
+    Progress,
     ask,
+    in_words,
     items,
     memories_for,
     open_model,
     recall_on_copy,
     share_of,
 )
-from reverie.impact.replay import Progress, in_words
 from reverie.impact.report import paired
 from reverie.memory.format.age import expired
 from reverie.recall.past_sessions import conversations

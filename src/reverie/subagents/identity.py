@@ -8,9 +8,9 @@ from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from reverie.agent.background import Broadcast
+from reverie.agent.fork import OUT_OF_REQUESTS, calls_of
 from reverie.agent.permissions import Call, Decision, Mode, Permission, nothing
-from reverie.agent.turns import OUT_OF_REQUESTS, calls_of
+from reverie.agent.processes import Broadcast
 from reverie.conversation.conversation import Conversation
 from reverie.core.messages import Attachment, Block
 from reverie.errors import InputError

@@ -18,7 +18,7 @@ from reverie.errors import InputError, StorageError
 from reverie.files import atomic
 from reverie.files.folders import make_private
 from reverie.files.json_files import write_json
-from reverie.settings import trust
+from reverie.settings import sources
 from reverie.settings.projects import find_project
 from reverie.settings.resolve import home_of, local_file, project_files, record_file
 from reverie.settings.sources import (
@@ -146,7 +146,7 @@ class AskedFile:
     file: SettingsFile
     content: bytes
     layer: Layer
-    said: trust.Said | None
+    said: sources.Said | None
     agreed: str = ""
 
     @property
@@ -217,16 +217,16 @@ class ProjectTrust:
                 )
                 yield self._asked(file, content, Layer(file=file, wanted=wanted))
 
-    def answer(self, asked: AskedFile, said: trust.Said) -> None:
+    def answer(self, asked: AskedFile, said: sources.Said) -> None:
         """Record an answer to exactly the content that was shown."""
         text = asked.text if said == "yes" else asked.agreed
-        answer = trust.Answer(said, trust.digest_of(asked.content), text)
-        known = {**trust.answers(self._record), str(asked.path): answer}
-        write_json(self._record, trust.rendered(known))
+        answer = sources.Answer(said, sources.digest_of(asked.content), text)
+        known = {**sources.answers(self._record), str(asked.path): answer}
+        write_json(self._record, sources.rendered(known))
 
     def forget(self) -> tuple[Path, ...]:
         """Take back every answer; returns the files that had one."""
-        known = trust.answers(self._record)
+        known = sources.answers(self._record)
         if known:
             write_json(self._record, {})
         return tuple(Path(path) for path in known)
@@ -249,7 +249,7 @@ class ProjectTrust:
         return self.local
 
     def _asked(self, file: SettingsFile, content: bytes, layer: Layer) -> AskedFile:
-        known = trust.answers(self._record).get(str(file.path))
+        known = sources.answers(self._record).get(str(file.path))
         if known is None:
             return AskedFile(file, content, layer, None)
         said = known.said if known.is_about(content) else None

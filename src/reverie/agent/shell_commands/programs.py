@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from reverie.agent.shell_commands.git import git_reads
-from reverie.agent.shell_commands.options import (
+from reverie.agent.shell_commands.git import (
     Options,
     Rule,
     Words,
     at_most_one,
     awk_reads,
+    git_reads,
     names,
     no_words,
     sed_reads,

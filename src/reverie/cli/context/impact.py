@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import counted, printable, share, sparkline, tokens
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    counted,
+    printable,
+    reverie_command,
+    share,
+    sparkline,
+    tokens,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import printable
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, printable, reverie_command
 from reverie.core.foreign_text import printable_json
 from reverie.errors import InputError
 
@@ -190,7 +189,7 @@ def ui(frame: Invocation, port: int | None, no_browser: bool) -> None:
         ) from error
     from reverie.cli.wiring.doctor import examine
     from reverie.web.open_project import OpenProject
-    from reverie.web.security import Access
+    from reverie.web.server import Access
 
     # Fails here, before a browser is opened, if memory is off or cannot be read.
     app.memory()

@@ -44,7 +44,7 @@ def command(frame: Invocation, fast: bool, output: Path | None, no_open: bool, k
     """
     from reverie.cli.demo import page, screen
     from reverie.cli.demo.player import away_from_home
-    from reverie.cli.running import run
+    from reverie.cli.screen import run
 
     target = page.free(output or Path.cwd())
     printed = not (frame.as_json or frame.quiet)

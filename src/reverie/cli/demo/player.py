@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import TypeAlias
 
 from reverie import events
-from reverie.cli.demo.rehearsal import let_learn, let_select, rehearsed
-from reverie.cli.demo.script import CONVERSATIONS, Actor, Scene, lay_out
-from reverie.cli.formatting import tokens
+from reverie.cli.demo.script import (
+    CONVERSATIONS,
+    Actor,
+    Scene,
+    lay_out,
+    let_learn,
+    let_select,
+    rehearsed,
+)
+from reverie.cli.invocation import tokens
 from reverie.context import microcompaction, tool_results
 from reverie.context.microcompaction.batches import FULL_WINDOW
 from reverie.context.user_messages import carried

@@ -16,7 +16,7 @@ from rich.text import Text
 from reverie.cli.demo import player
 from reverie.cli.demo.player import MODEL, SELECTOR, WINDOW, Learnt, Run, Turn
 from reverie.cli.demo.script import LAYERS, QUESTIONS, SCENES, VARIANTS
-from reverie.cli.formatting import counted, dollars, printable, share, tokens
+from reverie.cli.invocation import counted, dollars, printable, share, tokens
 from reverie.cli.screen import start_logging
 
 LATER = "Layer 7 (agents) is not part of the demo."

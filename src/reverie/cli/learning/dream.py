@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from reverie.cli.formatting import dollars, print_patch, printable, when
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    dollars,
+    print_patch,
+    printable,
+    reverie_command,
+    when,
+)
 from reverie.cli.memories import opened, scope_option
 from reverie.errors import StorageError
 from reverie.memory.format.taxonomy import MemoryScope

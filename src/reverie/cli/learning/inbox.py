@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import counted, printable
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, counted, printable, reverie_command
 from reverie.cli.learning.proposals import (
     SHORT,
     as_json,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, assert_never
 
-from reverie.cli.formatting import printable, when
+from reverie.cli.invocation import printable, when
 from reverie.cli.memories import undo_hint
 from reverie.memory.changes.draft import Declined, Remembered
 from reverie.memory.changes.inbox import Decision, Forgotten

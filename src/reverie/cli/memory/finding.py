@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from reverie.cli.formatting import counted, date_option, printable, when
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    counted,
+    date_option,
+    printable,
+    reverie_command,
+    when,
+)
 from reverie.logs import logger
 from reverie.memory.format.taxonomy import split
 from reverie.recall.hits import Shown, read_hits

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import date_option, printable, when
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, date_option, printable, reverie_command, when
 from reverie.cli.memories import author_of, handle, label, private, revision_json, up_to_date
 from reverie.core.codec import message_to_json
 from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
@@ -252,7 +251,7 @@ def _show_revision(frame: Invocation, memory: OpenMemory, revision: Revision) ->
 
 
 def _print_revision(console: Console, revision: Revision, patch: str) -> None:
-    from reverie.cli.formatting import print_patch
+    from reverie.cli.invocation import print_patch
 
     head = f"{revision.short} · {when(revision.at)} · {author_of(revision)} · {revision.summary}"
     console.print(printable(head), style="bold", soft_wrap=True)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import counted, printable
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, counted, printable, reverie_command
 from reverie.cli.memories import PERSON, opened, private, scope_option, shown_path, undo_hint
 from reverie.errors import InputError, StorageError
 from reverie.memory.changes.draft import Declined, Prepared

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import printable
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, printable, reverie_command
 from reverie.cli.memories import (
     PERSON,
     handle,

@@ -112,14 +112,14 @@ def _session_options(app: Workspace, given: dict[str, Any], *, may_pick: bool) -
 
 
 def _resumed(app: Workspace, id_: str | None, *, newest: bool, may_pick: bool) -> Path | None:
-    from reverie.cli.talk import past_chats as past
+    from reverie.cli.talk import chat_session as past
 
     if newest and id_ is not None:
         raise click.UsageError("Give --resume or --continue, not both.")
     if newest:
-        return past.newest(app)
+        return past.newest_chat(app)
     if id_ != _LIST:
-        return None if id_ is None else past.chosen(app, id_)
+        return None if id_ is None else past.chosen_chat(app, id_)
     if not may_pick:
         raise click.UsageError(
             "Say which one: --resume ID (see `reverie sessions`), or --continue."
@@ -129,26 +129,26 @@ def _resumed(app: Workspace, id_: str | None, *, newest: bool, may_pick: bool) -
 
 def _pick(app: Workspace) -> Path:
     from reverie.cli.invocation import console
-    from reverie.cli.talk import past_chats as past
+    from reverie.cli.talk import chat_session as past
 
-    listed = past.recent(app)
+    listed = past.recent_chats(app)
     if not listed:
-        return past.newest(app)
+        return past.newest_chat(app)
     screen = console()
-    screen.print(past.table(listed, screen.width))
+    screen.print(past.chat_table(listed, screen.width))
     number = click.prompt("Which one", type=click.IntRange(1, len(listed)), default=1)
     return listed[number - 1].path
 
 
 def _once(app: Workspace, options: SessionOptions, prompt: str, show: Any, *, quiet: bool) -> None:
-    from reverie.cli.running import run
+    from reverie.cli.screen import run
     from reverie.cli.talk.once import once
 
     run(once(app, options, prompt, show, quiet=quiet))
 
 
 def _talk(app: Workspace, options: SessionOptions, prompt: str, *, quiet: bool) -> None:
-    from reverie.cli.running import run
+    from reverie.cli.screen import run
 
     run(_run_chat(app, options, prompt, quiet=quiet))
 

@@ -13,13 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from reverie.agent import tools as todos
-from reverie.cli.context.window import BAR, drawn, measured
-from reverie.cli.formatting import counted, dollars, printable, share, tokens
+from reverie.cli.context.reports import BAR, drawn, measured
 from reverie.cli.history import redo_in_chat, undo_in_chat
+from reverie.cli.invocation import counted, dollars, printable, share, tokens
 from reverie.cli.memories import PERSON, shown_path
 from reverie.cli.memory.finding import found_list, recalled
 from reverie.cli.memory.writing import saved_lines
-from reverie.cli.talk import past_chats as past
+from reverie.cli.talk import chat_session as past
 from reverie.cli.talk import render
 from reverie.cli.talk.chat_session import ChatSession
 from reverie.cli.talk.slash import COMMANDS
@@ -316,13 +316,13 @@ async def _clear(chat: ChatSession, rest: str) -> Next:
 
 async def _resume(chat: ChatSession, rest: str) -> Next:
     if rest:
-        return replace(chat.options, resume=past.chosen(chat.app, rest))
-    listed = await asyncio.to_thread(past.recent, chat.app)
+        return replace(chat.options, resume=past.chosen_chat(chat.app, rest))
+    listed = await asyncio.to_thread(past.recent_chats, chat.app)
     if not listed:
         chat.show("There are no conversations in this project yet.")
         return None
     chat.show(
-        past.table(listed, chat.terminal.width), Text("go on with one: /resume NUMBER", "dim")
+        past.chat_table(listed, chat.terminal.width), Text("go on with one: /resume NUMBER", "dim")
     )
     return None
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from reverie import __version__
 from reverie.agent.kit.files import compact_diff
 from reverie.agent.permissions import Asked, Call
-from reverie.cli.formatting import printable
+from reverie.cli.invocation import printable
 from reverie.cli.memories import shown_path
 from reverie.cli.talk import render
 from reverie.cli.talk.actions import ACTIONS, Leave, Next

@@ -13,7 +13,7 @@ from prompt_toolkit.styles import Style
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from reverie.cli.formatting import printable
+from reverie.cli.invocation import printable
 from reverie.cli.screen import Screen
 from reverie.cli.talk import render
 from reverie.cli.talk.terminal import Question

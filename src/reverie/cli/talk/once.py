@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import click
 
-from reverie.agent.turns import calls_of
-from reverie.cli.formatting import late_recall, printable, printable_json
+from reverie.agent.fork import calls_of
+from reverie.cli.invocation import late_recall, printable, printable_json
 from reverie.cli.talk.actions import remember
 from reverie.cli.talk.output import Json, event_json, opened_json, result_json
 from reverie.cli.talk.slash import Called, read_line

@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
-from reverie.cli.formatting import counted, dollars, late_recall, printable, tokens
+from reverie.cli.invocation import counted, dollars, late_recall, printable, tokens
 from reverie.core.messages import Message, ToolResult
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
 from reverie.events import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 
-from reverie.cli.formatting import printable
+from reverie.cli.invocation import printable
 from reverie.recall.prompt_kind import asks
 from reverie.text.statements import statements
 from reverie.text.word_classes import language_of

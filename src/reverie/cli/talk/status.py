@@ -10,7 +10,7 @@ from typing import Literal
 from rich.cells import cell_len
 from rich.text import Text
 
-from reverie.cli.formatting import dollars, printable, tokens
+from reverie.cli.invocation import dollars, printable, tokens
 from reverie.core.usage import Entry, Usage
 from reverie.events import Event, LayerFired, MemoriesSurfaced, MoneySpent, Replied
 

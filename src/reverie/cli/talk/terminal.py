@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from rich.console import Console, Group, RenderableType
 
 from reverie.agent.permissions import Answer
-from reverie.cli.formatting import printable
-from reverie.cli.invocation import console
+from reverie.cli.invocation import console, printable
 from reverie.cli.talk.status import Status
 
 if TYPE_CHECKING:

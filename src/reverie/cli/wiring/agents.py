@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import counted, printable, tokens, when
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, counted, printable, reverie_command, tokens, when
 from reverie.cli.memories import iso, shown_path
 from reverie.memory.format.frontmatter import one_line
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import reverie
-from reverie.cli.formatting import Finding
+from reverie.cli.invocation import Finding
 from reverie.cli.memories import shown_path
 from reverie.cli.wiring import client_plans
 from reverie.cli.wiring.client_plans import home_of, installations, places_of
@@ -24,12 +24,11 @@ from reverie.clients.files import open_proxied
 from reverie.clients.hook_client import LOG
 from reverie.clients.hooks.events import TRIAL
 from reverie.clients.install.base_urls import base_url_files
-from reverie.clients.install.clients import CLIENTS, hindrance
-from reverie.clients.install.codex_trust import untrusted_events
+from reverie.clients.install.clients import CLIENTS, hindrance, untrusted_events
 from reverie.clients.install.entries import value_of
 from reverie.clients.install.json_text import Malformed
 from reverie.clients.install.wiring import WAYS, InstallOptions
-from reverie.clients.mcp import package
+from reverie.clients.mcp import INSTALL_PACKAGE, package_installed
 from reverie.errors import ReverieError
 from reverie.files.json_files import read_json
 from reverie.settings.sources import environment
@@ -77,7 +76,7 @@ def _one(app: Workspace, clients: Clients, one: Installation) -> Iterator[Findin
         return
     if one.client == "claude-code":
         yield from _blocked(app, clients, name)
-    if not package.installed():
+    if not package_installed():
         yield _without_package(name, reinstall, wired=_has_server(app, clients, one))
     untrusted = _untrusted(app) if one.client == "codex" else ()
     if untrusted:
@@ -98,9 +97,9 @@ def _untrusted(app: Workspace) -> tuple[str, ...] | None:
 def _without_package(name: str, reinstall: str, *, wired: bool) -> Finding:
     if wired:
         what = f"{name}: its MCP server does not start, since the package mcp is not installed"
-        return Finding("wrong", what, package.ADVICE)
+        return Finding("wrong", what, INSTALL_PACKAGE)
     what = f"{name}: without the MCP server, since the package mcp is not installed"
-    return Finding("note", what, f"to add it: {package.ADVICE}, then {reinstall}")
+    return Finding("note", what, f"to add it: {INSTALL_PACKAGE}, then {reinstall}")
 
 
 def _has_server(app: Workspace, clients: Clients, one: Installation) -> bool:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import print_patch, printable
-from reverie.cli.invocation import Invocation, console
+from reverie.cli.invocation import Invocation, console, print_patch, printable
 from reverie.cli.memories import shown_path
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.plan import Change, Installation, Plan, Scope

@@ -5,18 +5,21 @@
 
 from __future__ import annotations
 
+import gc
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import printable
-from reverie.cli.invocation import Invocation, reverie_command
-from reverie.errors import StorageError
+from reverie.cli.invocation import Invocation, printable, reverie_command
+from reverie.errors import InputError, StorageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reverie.workspace import Workspace
 
 CLIENTS = ("claude-code", "codex", "gemini", "opencode", "cursor")
 
@@ -101,3 +104,124 @@ def _print(console: Console, status: dict[str, Any]) -> None:
         errors = f", {event['errors']} errors" if event["errors"] else ""
         console.print(printable(f"  {name}: {event['count']}×{taken}{errors}"), soft_wrap=True)
     console.print(printable(f"Log: {status['log']}"), soft_wrap=True)
+
+
+DEFAULT_PORT = 8765
+
+
+@reverie_command(name="mcp")
+@click.option("--http", "over_http", is_flag=True, help="Serve on loopback HTTP, behind a token.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help=f"Where to listen with --http ({DEFAULT_PORT}); 0 takes any free port.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    help="Take the token from this file (mode 0600); made if it is not there.",
+)
+def mcp(frame: Invocation, over_http: bool, port: int | None, token_file: Path | None) -> None:
+    """Give any client memory over the Model Context Protocol.
+
+    A client starts it and talks to it over standard input and output. With --http it serves clients
+    on this machine; they send the token that is printed, or the one in REVERIE_MCP_TOKEN.
+
+    \b
+    reverie mcp
+    claude mcp add reverie -- reverie mcp
+    reverie mcp --http --port 8765 --token-file ~/.reverie/mcp-token
+    """
+    if not over_http and (token_file is not None or port is not None):
+        raise click.UsageError("--port and --token-file go with --http")
+    frame = replace(frame, project=frame.project or _clients_project())
+    if frame.project is not None and not frame.project.is_dir():
+        raise InputError(f"--project {str(frame.project)!r} is not a folder")
+    _require_package()
+    if over_http:
+        _load()
+        _serve_http(frame, frame.app(), DEFAULT_PORT if port is None else port, token_file)
+    else:
+        _serve_stdio(frame)
+
+
+def _require_package() -> None:
+    from reverie.clients.mcp import INSTALL_PACKAGE, package_installed
+
+    if not package_installed():
+        raise InputError(
+            f"`reverie mcp` needs the package mcp, 2.3 or newer; install it with: {INSTALL_PACKAGE}"
+        )
+
+
+def _load() -> None:
+    # The import makes thousands of objects, none of them garbage: collecting would waste time.
+    gc.disable()
+    try:
+        import reverie.clients.mcp.server  # noqa: F401
+    finally:
+        gc.enable()
+
+
+def _clients_project() -> Path | None:
+    """The project Claude Code names; other clients start the server in the project's folder."""
+    from reverie.clients.mcp.answers import PROJECT_VARIABLE
+    from reverie.settings.sources import environment
+
+    named = environment().get(PROJECT_VARIABLE, "").strip()
+    return Path(named) if named and Path(named).is_dir() else None
+
+
+def _serve_stdio(frame: Invocation) -> None:
+    from reverie.clients.mcp.answers import SESSION_VARIABLE
+    from reverie.clients.mcp.front import Backend, Front, Reader
+    from reverie.settings.sources import environment
+
+    session = environment().get(SESSION_VARIABLE, "")
+
+    def backend() -> Backend:
+        _load()
+        from reverie.clients.mcp.server import make_server, serve_pipes
+
+        return partial(serve_pipes, make_server(frame.app(), session))
+
+    def reader() -> Reader:
+        from reverie.clients.mcp import reading  # noqa: F401 - loads what the tools need
+        from reverie.clients.mcp.calls import read_only_tool
+
+        return partial(read_only_tool, frame.app())
+
+    project = str((frame.project or Path.cwd()).resolve())
+    Front(backend, reader, _home_of_the_daemon(frame), project, session).serve()
+
+
+def _home_of_the_daemon(frame: Invocation) -> str:
+    """The home whose daemon has the same settings as this process; empty if none has."""
+    from reverie.clients import hook_client
+    from reverie.settings.sources import environment
+
+    own = (name for name in environment() if name.startswith("REVERIE_"))
+    if frame.overrides or frame.memory_dir or any(name != "REVERIE_HOME" for name in own):
+        return ""
+    return str(frame.home.absolute()) if frame.home else hook_client.default_home()
+
+
+def _serve_http(frame: Invocation, app: Workspace, port: int, token_file: Path | None) -> None:
+    from reverie.clients.mcp import http
+    from reverie.clients.mcp.server import make_server
+    from reverie.settings.sources import environment
+
+    token = http.choose_token(environment().get(http.TOKEN_VARIABLE), token_file)
+    listener = http.listen(port)
+    url = http.address(listener)
+
+    def human(console: Console) -> None:
+        console.print(f"Memory of {app.project.root}", soft_wrap=True)
+        console.print(f"  at {url}", soft_wrap=True)
+        if token.fresh:
+            console.print(f"  with the header Authorization: Bearer {token.value}", soft_wrap=True)
+        console.print("  until Ctrl-C", soft_wrap=True)
+
+    data = {"url": url, "project": str(app.project.root)}
+    data |= {"token": token.value} if token.fresh else {}
+    http.serve(make_server(app), listener, token, lambda: frame.show(data, human))

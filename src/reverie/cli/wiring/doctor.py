@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.formatting import Finding, counted, printable, when
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Finding, Invocation, counted, printable, reverie_command, when
 from reverie.cli.memories import label, shown_path
 from reverie.context import collapse
 from reverie.errors import ReverieError

@@ -15,7 +15,7 @@ from reverie.cli.wiring import client_plans
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.plan import SCOPES, Installation, Plan, Scope, install, uninstall
 from reverie.clients.install.wiring import WAYS, InstallOptions, Way, program
-from reverie.clients.mcp import package
+from reverie.clients.mcp import INSTALL_PACKAGE, package_installed
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _WAYS = {
 
 _LEFT_OUT = (
     "The MCP server was left out, since the package mcp is not installed. To add it: "
-    f"{package.ADVICE}, then `{{again}}`."
+    f"{INSTALL_PACKAGE}, then `{{again}}`."
 )
 
 
@@ -91,7 +91,7 @@ def install_command(
     clients = open_clients(app)
     installed = client_plans.installations(clients)
     places, path, home = client_plans.places_of(app), program(), client_plans.home_of(app)
-    mcp = not no_mcp and package.installed()
+    mcp = not no_mcp and package_installed()
     plans: list[Plan] = []
     for name in dict.fromkeys(names):
         bare = client_plans.bare(app, name, scope, path)
@@ -185,7 +185,7 @@ def _holds_memories(app: Workspace) -> bool:
 
 def _require_possible(app: Workspace, way: Way, *, mcp: bool) -> None:
     if way == "mcp" and not mcp:
-        raise InputError(f"nothing is left to install without the MCP server; {package.ADVICE}")
+        raise InputError(f"nothing is left to install without the MCP server; {INSTALL_PACKAGE}")
     if way == "adopt" and not _could_adopt(app):
         raise InputError(
             "memories saved here would become hidden; take them along: `reverie export mine.zip`, "

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import dollars, printable, tokens
-from reverie.cli.invocation import Invocation, console, reverie_command
+from reverie.cli.invocation import Invocation, console, dollars, printable, reverie_command, tokens
 from reverie.cli.memories import shown_path
 from reverie.cli.wiring.settings import write_setting
 from reverie.errors import InputError, StorageError

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import printable
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, printable, reverie_command
 from reverie.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import printable
-from reverie.cli.invocation import Invocation, console, reverie_command
+from reverie.cli.invocation import Invocation, console, printable, reverie_command
 from reverie.cli.memories import shown_path
 from reverie.errors import InputError, SettingsError
 

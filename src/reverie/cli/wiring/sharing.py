@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from reverie.cli.formatting import counted, printable
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, counted, printable, reverie_command
 from reverie.cli.memories import PERSON, require_team, up_to_date
 from reverie.errors import InputError
 from reverie.files.folders import slug

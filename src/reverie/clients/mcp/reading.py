@@ -32,7 +32,7 @@ from reverie.recall.fuse import GOOD_MATCH
 from reverie.workspace.handles import labelled
 
 if TYPE_CHECKING:
-    from reverie.clients.mcp.caller import Caller
+    from reverie.clients.mcp.answers import Caller
     from reverie.clients.mcp.tools import Arguments
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace

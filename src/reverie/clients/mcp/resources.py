@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
 
-from reverie.clients.mcp.answers import sendable
-from reverie.clients.mcp.caller import Caller
+from reverie.clients.mcp.answers import Caller, sendable
 from reverie.clients.mcp.tools import BY_NAME
 from reverie.errors import InputError
 from reverie.memory.format.frontmatter import one_line

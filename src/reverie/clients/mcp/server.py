@@ -49,9 +49,8 @@ from mcp_types import (
 )
 
 from reverie import __version__
-from reverie.clients.mcp import prompts, resources
-from reverie.clients.mcp.answers import sendable
-from reverie.clients.mcp.caller import Caller, Progress
+from reverie.clients.mcp import calls, resources
+from reverie.clients.mcp.answers import Caller, Progress, sendable
 from reverie.clients.mcp.calls import result_of
 from reverie.clients.mcp.front import INSTRUCTIONS, NAME, TITLE
 from reverie.clients.mcp.tools import BY_NAME, TOOLS
@@ -189,11 +188,11 @@ class RequestHandler:
     async def list_prompts(
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListPromptsResult:
-        return ListPromptsResult.model_validate({"prompts": list(prompts.PROMPTS)})
+        return ListPromptsResult.model_validate({"prompts": list(calls.PROMPTS)})
 
     async def get_prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult:
         given = params.arguments or {}
-        render = partial(prompts.render, self.app, params.name, given, self._caller(context))
+        render = partial(calls.prompt_text, self.app, params.name, given, self._caller(context))
         content = _text(await _or_protocol_error(render))
         return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
 

@@ -14,7 +14,7 @@ from reverie.memory.format.taxonomy import SCOPE_ORIGINS, MemoryScope
 from reverie.workspace.handles import EXACT
 
 if TYPE_CHECKING:
-    from reverie.clients.mcp.caller import Caller
+    from reverie.clients.mcp.answers import Caller
     from reverie.clients.mcp.tools import Arguments
     from reverie.workspace import Workspace
 
