@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from datetime import datetime, time
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import click
 
@@ -18,7 +18,9 @@ from reverie.logs import logger
 from reverie.text.figures import counted, dollars, share, sparkline, tokens, when
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
 
     from reverie.workspace import Workspace
 
@@ -28,7 +30,7 @@ __all__ = [
     "date_option",
     "dollars",
     "late_recall",
-    "print_patch",
+    "patch_lines",
     "printable",
     "printable_json",
     "share",
@@ -62,13 +64,10 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 _HEADS = ("diff --git", "index ", "--- ", "+++ ", "new file", "deleted file", "\\ No newline")
 
 
-def print_patch(console: Console, patch: str) -> None:
-    """Print a patch line by line, with git's header lines dimmed."""
-    from rich.text import Text
-
-    for line in patch.split("\n")[:-1] if patch.endswith("\n") else patch.split("\n"):
-        style = "dim" if line.startswith(_HEADS) else _COLOURS.get(line[:1], "")
-        console.print(Text(printable(line), style), soft_wrap=True)
+def patch_lines(patch: str) -> Iterator[Text]:
+    """A patch line by line, with git's header lines dimmed."""
+    for line in patch.removesuffix("\n").split("\n"):
+        yield styled(line, "dim" if line.startswith(_HEADS) else _COLOURS.get(line[:1], ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +82,8 @@ class Finding:
 log = logger(__name__)
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
+# What a person is shown: lines, tables and styled text; or a function that prints them.
+Human: TypeAlias = "str | Iterable[RenderableType] | Callable[[Console], None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +128,16 @@ class Invocation:
                 log.debug("%s = %s from %s", item.key, item.value, item.origin)
         return app
 
-    def answer(self, data: Any, human: Callable[[Console], None]) -> None:
+    def answer(self, data: Any, human: Human) -> None:
         """Print what was asked for: for programs with --json, for people otherwise."""
         if self.as_json:
             click.echo(printable_json(data, indent=2))
-        else:
+        elif callable(human):
             human(console())
+        else:
+            print_lines(console(), [human] if isinstance(human, str) else human)
 
-    def show(self, data: Any, human: Callable[[Console], None]) -> None:
+    def show(self, data: Any, human: Human) -> None:
         """Print what was done; nothing with --quiet."""
         if self.as_json or not self.quiet:
             self.answer(data, human)
@@ -143,6 +146,61 @@ class Invocation:
         """Print notices on stderr, where they are not part of the result."""
         for notice in () if self.quiet else notices:
             click.echo(f"reverie: {printable(notice)}", err=True)
+
+
+def print_lines(out: Console, lines: Iterable[RenderableType]) -> None:
+    """Print each line as it is, however long; foreign text is escaped."""
+    from rich.text import Text
+
+    for line in lines:
+        shown = printable(line) if isinstance(line, str) else line
+        out.print(shown, soft_wrap=isinstance(line, str | Text))
+
+
+def styled(text: str, style: str = "dim") -> Text:
+    from rich.text import Text
+
+    return Text(printable(text), style)
+
+
+def table(*columns: str, rows: Iterable[Iterable[str]], fixed: int = 0) -> Table:
+    """A table without lines; the first `fixed` columns are never wrapped."""
+    from rich.table import Table
+
+    made = Table(*columns, box=None, pad_edge=False)
+    for column in made.columns[:fixed]:
+        column.no_wrap = True
+    for row in rows:
+        made.add_row(*map(printable, row))
+    return made
+
+
+def at_terminal() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def note(text: str) -> None:
+    click.echo(f"note: {printable(text)}", err=True)
+
+
+def open_editor(path: Path) -> str | None:
+    """Let the person edit a file; return what went wrong, if anything."""
+    import subprocess
+
+    from reverie.settings.neighbours import editor
+
+    command = [*editor(), str(path)]
+    try:
+        code = subprocess.run(command, check=False).returncode
+    except OSError as error:
+        return f"cannot start the editor {command[0]!r} ({error.strerror}); set VISUAL or EDITOR"
+    return f"the editor ended with {code}" if code else None
+
+
+def limit_option(default: int, most: int | None = None) -> Callable[[Handler], Handler]:
+    kind = click.IntRange(1, most)
+    return click.option("-n", "--limit", type=kind, default=default, show_default=True, help="How many.")  # fmt: skip
 
 
 def console() -> Console:

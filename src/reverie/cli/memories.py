@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reverie.core.foreign_text import printable
+from reverie.cli.invocation import note
 from reverie.errors import InputError
 from reverie.memory.format.revisions import Author, Revision
 from reverie.memory.format.taxonomy import SCOPES, MemoryScope
@@ -142,8 +142,7 @@ def mention_former(app: Workspace) -> None:
         return
     for folder, identity in app.adoption.former():
         if (folder / "memory").is_dir() or identity.adopted:
-            note = (
-                f"note: this repository has a memory from when it was {identity.root}; "
+            note(
+                f"this repository has a memory from when it was {identity.root}; "
                 f"continue it with: reverie adopt --from {folder.name}"
             )
-            click.echo(printable(note), err=True)

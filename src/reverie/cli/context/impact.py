@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,15 +11,16 @@ import click
 from reverie.cli.invocation import (
     Invocation,
     counted,
-    printable,
     reverie_command,
     share,
     sparkline,
+    styled,
+    table,
     tokens,
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from reverie.workspace import Workspace
 
@@ -41,20 +42,15 @@ def stats(frame: Invocation, days: int) -> None:
     from reverie.impact.stats import stats_of
 
     data = stats_of(frame.app(), days=days)
-    frame.answer(data, lambda console: _print_stats(console, data))
+    frame.answer(data, _stats_lines(data))
 
 
-def _print_stats(console: Console, data: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, figure, about in _rows(data):
-        table.add_row(printable(name), figure, printable(about))
-    console.print(table)
-    console.print(f"the last {counted(data['days'], 'day')}", style="dim")
+def _stats_lines(data: dict[str, Any]) -> Iterator[RenderableType]:
+    shown = table("", "", "", rows=_rows(data), fixed=2)
+    shown.show_header = False
+    shown.columns[1].justify, shown.columns[2].overflow = "right", "fold"
+    yield shown
+    yield styled(f"the last {counted(data['days'], 'day')}")
 
 
 def _rows(data: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -106,10 +102,9 @@ def impact(
     frame: Invocation,
     replay: bool,
     probes: bool,
-    model: str | None,
     judge: str | None,
-    most: int,
-    cap: float,
+    model: str | None,
+    **limits: Any,
 ) -> None:
     """Show whether memory helped.
 
@@ -134,17 +129,14 @@ def impact(
         if probes:
             from reverie.impact.probes import run_probes
 
-            made = asyncio.run(run_probes(app, name, most=most, cap=cap, progress=shown))
-            keep(app, "probes", made)
+            keep(app, "probes", asyncio.run(run_probes(app, name, progress=shown, **limits)))
         if replay:
             from reverie.impact.replay import replay as run_replay
 
-            made = asyncio.run(
-                run_replay(app, name, most=most, cap=cap, judge=judge or "", progress=shown)
-            )
-            keep(app, "replay", made)
+            made = run_replay(app, name, judge=judge or "", progress=shown, **limits)
+            keep(app, "replay", asyncio.run(made))
     data = outcome_report(app)
-    frame.answer(data, lambda console: _print_impact(console, data))
+    frame.answer(data, _impact_lines(data))
 
 
 def _model(app: Workspace, given: str | None) -> str:
@@ -163,63 +155,43 @@ def _progress(done: int, total: int) -> None:
     click.echo(f"\rasked {done}/{total}", err=True, nl=done == total)
 
 
-def _print_impact(console: Console, data: dict[str, Any]) -> None:
-    holdout = data["holdout"]
+def _impact_lines(data: dict[str, Any]) -> Iterator[RenderableType]:
+    holdout, total = data["holdout"], data["sessions"]
     counts = holdout["sessions"]
-    title = (
-        f"Holdout ({share(holdout['share'])} of sessions)" if holdout["share"] else "Holdout (off)"
-    )
-    console.print(f"{title}: {counts['with']} sessions with memories, {counts['without']} without")
+    title = f"{share(holdout['share'])} of sessions" if holdout["share"] else "off"
+    yield f"Holdout ({title}): {counts['with']} sessions with memories, {counts['without']} without"
     if holdout["measures"]:
-        console.print(_arms(holdout["measures"]))
+        columns = ("a session", "with", "without", "difference", "95 % interval", "verdict", "harm")
+        yield table(*columns, rows=map(_arm, holdout["measures"]))
         if holdout["directional"]:
-            console.print("fewer than 5 sessions in an arm: directional only", style="dim")
+            yield styled("fewer than 5 sessions in an arm: directional only")
     elif not holdout["share"]:
-        console.print(
-            "  to compare: impact.holdout = 0.1 withholds recalled memories from every tenth session",
-            style="dim",
+        yield styled(
+            "  to compare: impact.holdout = 0.1 withholds recalled memories from every tenth session"
         )
-    for kind, title in (("replay", "Replay"), ("probes", "Probes")):
-        _print_measured(console, title, kind, data[kind])
-    total = data["sessions"]
-    console.print(
+    yield from _measured_lines("Replay", "replay", data["replay"])
+    yield from _measured_lines("Probes", "probes", data["probes"])
+    yield styled(
         f"{total['count']} sessions, {total['with_memories']} with memories: {total['prompts']} prompts, "
         f"{total['corrections']} corrections ({total['repeated_corrections']} said before), "
-        f"{total['rereads']} files read again, {total['reasked']} questions asked again",
-        style="dim",
-        soft_wrap=True,
+        f"{total['rereads']} files read again, {total['reasked']} questions asked again"
     )
 
 
-def _arms(measures: list[dict[str, Any]]) -> Any:
-    from rich.table import Table
-
-    columns = ("a session", "with", "without", "difference", "95 % interval", "verdict", "harm")
-    table = Table(*columns, box=None, pad_edge=False)
-    for row in measures:
-        found = row["difference"]
-        table.add_row(
-            row["measure"].replace("_", " "),
-            f"{row['with']:.2f}",
-            f"{row['without']:.2f}",
-            f"{found['mean']:+.2f}",
-            f"{found['low']:+.2f} … {found['high']:+.2f}",
-            row["verdict"],
-            "yes" if row["harm"] else "no",
-        )
-    return table
+def _arm(row: dict[str, Any]) -> tuple[str, ...]:
+    found, name = row["difference"], row["measure"].replace("_", " ")
+    interval = f"{found['low']:+.2f} … {found['high']:+.2f}"
+    means = (f"{row['with']:.2f}", f"{row['without']:.2f}", f"{found['mean']:+.2f}")
+    return name, *means, interval, row["verdict"], "yes" if row["harm"] else "no"
 
 
-def _print_measured(console: Console, title: str, kind: str, found: dict[str, Any] | None) -> None:
-    from rich.table import Table
-
+def _measured_lines(
+    title: str, kind: str, found: dict[str, Any] | None
+) -> Iterator[RenderableType]:
     if found is None:
-        console.print(f"{title}: not measured yet; reverie impact --{kind} --model provider:model")
+        yield f"{title}: not measured yet; reverie impact --{kind} --model provider:model"
         return
-    console.print(printable(f"{title}, {found['model']}: {found['verdict']}"), soft_wrap=True)
+    yield f"{title}, {found['model']}: {found['verdict']}"
     if found["rows"]:
-        table = Table(*map(printable, found["columns"]), box=None, pad_edge=False)
-        for row in found["rows"]:
-            table.add_row(*(printable(str(cell)) for cell in row))
-        console.print(table)
-    console.print(printable(f"  {found['note']}"), style="dim", soft_wrap=True)
+        yield table(*found["columns"], rows=(map(str, row) for row in found["rows"]))
+    yield styled(f"  {found['note']}")

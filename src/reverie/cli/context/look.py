@@ -15,8 +15,6 @@ from reverie.core.foreign_text import printable_json
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reverie.workspace import Workspace
 
 
@@ -197,13 +195,9 @@ def ui(frame: Invocation, port: int | None, no_browser: bool) -> None:
     access = Access(listener.getsockname()[1])
     url = access.url
 
-    def human(console: Console) -> None:
-        console.print(f"The page of {app.project.root}", soft_wrap=True)
-        console.print(f"  at {url}", soft_wrap=True)
-        console.print("  until Ctrl-C", soft_wrap=True)
-
     def ready() -> None:
-        frame.show({"url": url, "project": str(app.project.root)}, human)
+        lines = (f"The page of {app.project.root}", f"  at {url}", "  until Ctrl-C")
+        frame.show({"url": url, "project": str(app.project.root)}, lines)
         if not (no_browser or frame.as_json):
             click.launch(url)
 

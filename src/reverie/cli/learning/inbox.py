@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.invocation import Invocation, counted, printable, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    at_terminal,
+    console,
+    counted,
+    note,
+    print_lines,
+    printable,
+    reverie_command,
+    styled,
+    table,
+)
 from reverie.cli.learning.proposals import (
     SHORT,
     as_json,
@@ -26,14 +38,16 @@ from reverie.memory.format.proposals import Item
 from reverie.memory.format.taxonomy import TYPES, MemoryType
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
+    from reverie.memory.changes.draft import Declined
     from reverie.memory.changes.inbox import Decision
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
     from reverie.workspace.inbox import Contents, Inbox
 
 ACTIONS = ("list", "show", "approve", "reject", "review")
+_NOTHING = "Nothing like that waits."
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,40 +189,30 @@ def _list(view: InboxView, asked: Asked) -> None:
         "waiting": [as_json(item) for item in rows],
         "broken": [{"file": one.file, "reason": one.reason} for one in contents.broken],
     }
-    view.frame.answer(data, lambda console: _print_list(console, view, rows, asked))
+    view.frame.answer(data, _list_lines(view, rows, asked))
 
 
 def _mention_broken(contents: Contents) -> None:
     for one in contents.broken:
-        click.echo(printable(f"note: {one.file} cannot be read: {one.reason}"), err=True)
+        note(f"{one.file} cannot be read: {one.reason}")
 
 
-def _print_list(console: Console, view: InboxView, rows: Sequence[Item], asked: Asked) -> None:
-    from rich.table import Table
-
+def _list_lines(view: InboxView, rows: Sequence[Item], asked: Asked) -> Iterator[RenderableType]:
     if not rows:
-        console.print("Nothing like that waits." if asked.narrowed else "Nothing waits for you.")
+        yield _NOTHING if asked.narrowed else "Nothing waits for you."
         return
-    table = Table("id", "type", "", "what it says", "since", "session", box=None, pad_edge=False)
-    for column in table.columns:
-        column.no_wrap = True
-    table.columns[3].overflow = "ellipsis"
-    for item in rows:
-        table.add_row(*cells(item, view.app))
-    console.print(table)
+    columns = ("id", "type", "", "what it says", "since", "session")
+    made = table(*columns, rows=(cells(item, view.app) for item in rows), fixed=len(columns))
+    made.columns[3].overflow = "ellipsis"
+    yield made
     count = counted(len(rows), "proposal waits", "proposals wait")
-    console.print(f"{count}; decide with: reverie inbox review", style="dim")
+    yield styled(f"{count}; decide with: reverie inbox review")
 
 
 def _show(view: InboxView, asked: Asked) -> None:
     items = _wanted(asked, view.inbox.contents())
-
-    def human(console: Console) -> None:
-        for item in items:
-            for line in described(item, view.app):
-                console.print(line, soft_wrap=True)
-
-    view.frame.answer([as_json(item) for item in items], human)
+    lines = (line for item in items for line in described(item, view.app))
+    view.frame.answer([as_json(item) for item in items], lines)
 
 
 # --- deciding ---
@@ -222,21 +226,9 @@ def _approve(view: InboxView, asked: Asked) -> None:
     if suspicious and not asked.yes:
         _ask(suspicious, f"approve {_counted(items)}, {len(suspicious)} of them suspicious")
     supersedes = superseded_label(view.app, asked.supersedes) if asked.supersedes else None
-    made = [
-        (
-            item,
-            approve(
-                view.inbox,
-                item,
-                view.memory,
-                PERSON,
-                even_if_known=asked.even_if_known,
-                supersedes=supersedes,
-            ),
-        )
-        for item in items
-    ]
-    _report(view.frame, made)
+    known = asked.even_if_known
+    take = partial(approve, even_if_known=known, supersedes=supersedes)
+    _report(view.frame, [(item, take(view.inbox, item, view.memory, PERSON)) for item in items])
 
 
 def _reject(view: InboxView, asked: Asked) -> None:
@@ -245,28 +237,19 @@ def _reject(view: InboxView, asked: Asked) -> None:
         _ask(items, f"reject {_counted(items)} for good")
     for item in items:
         view.inbox.reject(item.id)
-
-    def human(console: Console) -> None:
-        for item in items:
-            console.print(printable(f"Rejected {line_of(item)}"), soft_wrap=True)
-        if not items:
-            console.print("Nothing like that waits.")
-
-    view.frame.show([{"id": item.id, "rejected": True} for item in items], human)
+    lines = [f"Rejected {line_of(item)}" for item in items] or [_NOTHING]
+    view.frame.show([{"id": item.id, "rejected": True} for item in items], lines)
 
 
 def _review(view: InboxView, asked: Asked) -> None:
     """Show each proposal and take one key for it."""
-    from reverie.cli.invocation import console
-
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError("review needs a terminal; elsewhere: reverie inbox approve|reject ID")
     items = _wanted(asked, view.inbox.contents())
     screen = console()
     for number, item in enumerate(items, start=1):
         screen.print(f"{number} of {len(items)}", style="dim")
-        for line in described(item, view.app):
-            screen.print(line, soft_wrap=True)
+        print_lines(screen, described(item, view.app))
         if not _decide(view, item):
             break
     left = len(view.inbox.contents().items)
@@ -282,8 +265,7 @@ def _decide(view: InboxView, item: Item) -> bool:
         case "a":
             decision = approve(view.inbox, item, view.memory, PERSON)
             if isinstance(decision, Declined):
-                reason = "; ".join(filter(None, (decision.reason.rstrip("."), decision.advice)))
-                click.echo(printable(f"It still waits: {reason}"))
+                click.echo(printable(f"It still waits: {_reason(decision)}"))
             else:
                 for line in outcome_lines(item, decision):
                     click.echo(printable(line))
@@ -323,7 +305,7 @@ def _typed(terminal: int) -> str:
 
 def _ask(items: Sequence[Item], action: str) -> None:
     """Ask on a terminal; elsewhere --yes is required."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not at_terminal():
         names = ", ".join(item.id[:SHORT] for item in items)
         raise InputError(f"this would {action} ({names}); confirm with --yes")
     for item in items:
@@ -337,23 +319,19 @@ def _counted(items: Sequence[Item]) -> str:
     return counted(len(items), "proposal")
 
 
+def _reason(declined: Declined) -> str:
+    return "; ".join(filter(None, (declined.reason.rstrip("."), declined.advice)))
+
+
 def _report(frame: Invocation, made: Sequence[tuple[Item, Decision]]) -> None:
     from reverie.memory.changes.draft import Declined
 
-    def human(console: Console) -> None:
-        for item, decision in made:
-            if not isinstance(decision, Declined):
-                for line in outcome_lines(item, decision):
-                    console.print(printable(line), soft_wrap=True)
-        if not made:
-            console.print("Nothing like that waits.")
-
-    frame.show([outcome_json(item, decision) for item, decision in made], human)
+    lines = [line for item, decision in made for line in outcome_lines(item, decision)]
+    shown = lines if made else [_NOTHING]
+    frame.show([outcome_json(item, decision) for item, decision in made], shown)
     declined = [(item, one) for item, one in made if isinstance(one, Declined)]
     for item, one in declined:
-        reason = "; ".join(filter(None, (one.reason.rstrip("."), one.advice)))
-        click.echo(
-            f"reverie: {printable(item.id[:SHORT])} still waits: {printable(reason)}", err=True
-        )
+        line = f"reverie: {item.id[:SHORT]} still waits: {_reason(one)}"
+        click.echo(printable(line), err=True)
     if declined:
         click.get_current_context().exit(1)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.invocation import Invocation, counted, printable, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    counted,
+    print_lines,
+    reverie_command,
+    styled,
+    table,
+)
 from reverie.cli.memories import (
     PERSON,
     handle,
@@ -25,7 +33,7 @@ from reverie.memory.format.index import MOST_BYTES, MOST_LINES, capped, rebuilt,
 from reverie.memory.format.taxonomy import SCOPES, TYPES, MemoryScope
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from reverie.memory.format.revisions import Revision
     from reverie.memory.opening import OpenMemory
@@ -47,12 +55,7 @@ _OTHERS: dict[MemoryScope, str] = {
 @click.option("--type", "type_", type=click.Choice(TYPES), help="Only memories of this type.")
 @click.option("--all", "which", flag_value="all", help="Also what was superseded or archived.")
 @click.option("--archived", "which", flag_value="archived", help="Only what was archived.")
-@click.option(
-    "--problems",
-    "which",
-    flag_value="problems",
-    help="Only files with problems.",
-)
+@click.option("--problems", "which", flag_value="problems", help="Only files with problems.")
 @scope_option
 def list_command(
     frame: Invocation, type_: str | None, which: Which | None, scope: MemoryScope | None
@@ -77,7 +80,7 @@ def list_command(
         mention_former(app)
     where = app.memory_location.directory if scope is None else memories[0].place.directory
     footer = shown_path(app, where) + (_about(rows) if scope is None else "")
-    frame.answer(rows, lambda console: _print_list(console, rows, which, footer))
+    frame.answer(rows, lambda out: print_lines(out, _list_lines(out.width, rows, which, footer)))
 
 
 # Below these widths the column is left out.
@@ -85,36 +88,31 @@ _FOR_AGE = 70
 _FOR_FILE = 110
 
 
-def _print_list(
-    console: Console, rows: list[dict[str, Any]], which: Which | None, where: str
-) -> None:
-    from rich.table import Table
-
+def _list_lines(
+    width: int, rows: list[dict[str, Any]], which: Which | None, where: str
+) -> Iterator[RenderableType]:
     if not rows:
-        console.print(_NONE.get(which, 'Nothing remembered yet. Begin with: reverie remember "…"'))
+        yield _NONE.get(which, 'Nothing remembered yet. Begin with: reverie remember "…"')
         return
     last = "problem" if which == "problems" else "what it says"
     # A skipped file has no id, only a name.
-    filed = console.width >= _FOR_FILE or any(row["skipped"] for row in rows)
+    filed = width >= _FOR_FILE or any(row["skipped"] for row in rows)
     columns = ["id", "type", *(["memory"] if filed else [])]
-    columns += ["changed"] if console.width >= _FOR_AGE else []
-    table = Table(*columns, last, box=None, pad_edge=False)
-    for column in table.columns[:-1]:
-        column.no_wrap = column.header != "memory"
+    columns += ["changed"] if width >= _FOR_AGE else []
+    keys = {"memory": "file", "changed": "age"}
+    cells = (
+        (
+            *(row[keys.get(name, name)] or "–" for name in columns),
+            row["problem"] or f"{_marks(row)}{_title(row)}",
+        )
+        for row in rows
+    )
+    shown = table(*columns, last, rows=cells)
+    for column in shown.columns:
+        column.no_wrap = column.header not in ("memory", last)
         column.overflow = "fold"
-    table.columns[-1].overflow = "fold"
-    for row in rows:
-        cells = {
-            "id": row["id"] or "–",
-            "type": row["type"] or "–",
-            "memory": printable(row["file"]),
-            "changed": row["age"] or "–",
-        }
-        text = row["problem"] or f"{_marks(row)}{_title(row)}"
-        table.add_row(*(cells[name] for name in columns), printable(text))
-    console.print(table)
-    count = counted(len(rows), "memory", "memories")
-    console.print(f"{count} in {where}", style="dim", soft_wrap=True)
+    yield shown
+    yield styled(f"{counted(len(rows), 'memory', 'memories')} in {where}")
 
 
 def _title(row: dict[str, Any]) -> str:
@@ -158,7 +156,7 @@ def index(frame: Invocation, rebuild: bool, scope: MemoryScope | None) -> None:
     data = _index_json(memory) | {"rebuilt": rebuild, "revision": revision.id if revision else None}
     others = [(other.scope, capped(other.store.index()).text) for other in memory.others]
     data["others"] = {scope: text for scope, text in others if text}
-    frame.answer(data, lambda console: _print_index(console, data, revision, team=memory.team))
+    frame.answer(data, _index_lines(data, revision, team=memory.team))
 
 
 def _rebuild(memory: OpenMemory) -> Revision | None:
@@ -184,20 +182,18 @@ def _index_json(memory: OpenMemory) -> dict[str, Any]:
     }
 
 
-def _print_index(
-    console: Console, data: dict[str, Any], revision: Revision | None, *, team: bool
-) -> None:
-    text = data["text"].rstrip("\n")
-    console.print(printable(text) if text else "The index is empty.", soft_wrap=True)
-    for line in _index_summary(data):
-        console.print(printable(line), style="dim", soft_wrap=True)
+def _index_lines(
+    data: dict[str, Any], revision: Revision | None, *, team: bool
+) -> Iterator[RenderableType]:
+    yield data["text"].rstrip("\n") or "The index is empty."
+    yield from map(styled, _index_summary(data))
     for scope, other in data["others"].items():
-        console.print(f"\n{_TITLES[scope]} ({scope}/MEMORY.md):", style="bold")
-        console.print(printable(other.rstrip("\n")), soft_wrap=True)
+        yield styled(f"\n{_TITLES[scope]} ({scope}/MEMORY.md):", "bold")
+        yield other.rstrip("\n")
     if revision is not None:
-        console.print(undo_hint(revision, team=team))
+        yield undo_hint(revision, team=team)
     elif data["rebuilt"]:
-        console.print("It was up to date already.")
+        yield "It was up to date already."
 
 
 def _index_summary(data: dict[str, Any]) -> list[str]:
@@ -235,21 +231,14 @@ def pin(frame: Invocation, what: tuple[str, ...], off: bool, team: bool) -> None
         "changed": revision is not None,
         "revision": revision.id if revision else None,
     }
-    shared = memory.team
-    frame.show(data, lambda c: _print_pin(c, shown, revision, off=off, shared=shared))
-
-
-def _print_pin(
-    console: Console, file: str, revision: Revision | None, *, off: bool, shared: bool
-) -> None:
     verb = "unpinned" if off else "pinned"
     if revision is None:
-        console.print(printable(f"{file} was {verb} already."), soft_wrap=True)
-        return
-    console.print(printable(f"{verb.capitalize()} {file}"), soft_wrap=True)
-    if not off:
-        console.print("  it is now first in the index")
-    console.print(f"  {undo_hint(revision, team=shared)}")
+        lines = [f"{shown} was {verb} already."]
+    else:
+        place = [] if off else ["  it is now first in the index"]
+        undo = f"  {undo_hint(revision, team=memory.team)}"
+        lines = [f"{verb.capitalize()} {shown}", *place, undo]
+    frame.show(data, lines)
 
 
 @reverie_command(name="retire")
@@ -286,15 +275,8 @@ def retire(frame: Invocation, what: tuple[str, ...], by: str | None, off: bool, 
         revision = memory.keeper.restore(name, PERSON)
     message = f"{shown} is valid again" if off else f"{shown} is replaced by {by} and kept"
     data = {"file": shown, "by": by, "retired": not off, "revision": revision and revision.id}
-    frame.show(
-        data,
-        lambda console: console.print(
-            printable(
-                f"{message}\n  {undo_hint(revision, team=memory.team) if revision else ''}".rstrip()
-            ),
-            soft_wrap=True,
-        ),
-    )
+    undo = [f"  {undo_hint(revision, team=memory.team)}"] if revision else []
+    frame.show(data, [message, *undo])
 
 
 _MEANINGS: dict[str, str] = {
@@ -325,11 +307,5 @@ def move(frame: Invocation, what: tuple[str, ...], scope: MemoryScope) -> None:
     old = memory.label(name)
     fresh = app.move(old, scope, PERSON)
     data = {"from": old, "file": fresh, "scope": scope}
-    frame.show(data, lambda console: _print_move(console, data, memory.scope))
-
-
-def _print_move(console: Console, data: dict[str, str], before: MemoryScope) -> None:
-    fresh = printable(data["file"])
-    console.print(printable(f"Moved {data['from']} to {data['file']}"), soft_wrap=True)
-    console.print(f"  {_MEANINGS[data['scope']]}")
-    console.print(f"  to reverse this: reverie move {fresh} --scope {before}", soft_wrap=True)
+    back = f"  to reverse this: reverie move {fresh} --scope {memory.scope}"
+    frame.show(data, [f"Moved {old} to {fresh}", f"  {_MEANINGS[scope]}", back])

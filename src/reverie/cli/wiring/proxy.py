@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.invocation import Invocation, shared_options
+from reverie.cli.invocation import Invocation, shared_options, table
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from reverie.proxy.engine import ProxyEngine
     from reverie.proxy.running import Listener
@@ -90,7 +91,7 @@ def savings(frame: Invocation) -> None:
 
     found = read(frame.app().project.folder)
     data = [one.as_json() for one in found]
-    frame.show(data, lambda console: _print_savings(console, found))
+    frame.show(data, _savings_lines(found))
 
 
 @command.command(name="status")
@@ -104,18 +105,13 @@ def status(frame: Invocation) -> None:
     state = announced(app.settings.home)
     found = ask_status(state) if state else None
     data = {"running": found is not None, **(state or {}), **(found or {})}
-
-    def human(console: Console) -> None:
-        if found is None:
-            console.print("No proxy is running; start one with `reverie proxy`.")
-            return
-        console.print(f"The proxy runs at {data['url']}", soft_wrap=True)
-        for name, count in found["counts"].items():
-            console.print(f"  {name}: {count}")
-        for line in found["latest"]:
-            console.print(f"  ! {line}", soft_wrap=True)
-
-    frame.show(data, human)
+    if found is None:
+        lines = ["No proxy is running; start one with `reverie proxy`."]
+    else:
+        counts = (f"  {name}: {count}" for name, count in found["counts"].items())
+        latest = (f"  ! {line}" for line in found["latest"])
+        lines = [f"The proxy runs at {data['url']}", *counts, *latest]
+    frame.show(data, lines)
 
 
 def _with_switches(frame: Invocation, *, shadow: bool, pass_through: bool) -> Invocation:
@@ -160,40 +156,30 @@ def _show(frame: Invocation, app: Workspace, listener: Listener, engine: ProxyEn
 
     data = {"url": listener.url, "project": str(app.project.root)}
     data |= {"token": listener.token} if listener.token else {}
-
-    def human(console: Console) -> None:
-        console.print(f"The proxy listens at {listener.url}", soft_wrap=True)
-        console.print(f"  project: {app.project.root} (unless a client says where it works)")
-        if engine.switches.shadow:
-            console.print("  shadow: nothing is changed; `reverie proxy savings` shows the count")
-        elif not engine.switches.any:
-            console.print("  pass-through: nothing is changed or recorded")
-        if listener.token:
-            console.print(f"  token, in the header x-reverie-token: {listener.token}")
-        for name, value in client_environment(listener.url).items():
-            console.print(f"  export {name}={value}", soft_wrap=True)
-        console.print("  until Ctrl-C")
-
-    frame.show(data, human)
+    lines = [f"The proxy listens at {listener.url}"]
+    lines += [f"  project: {app.project.root} (unless a client says where it works)"]
+    if engine.switches.shadow:
+        lines += ["  shadow: nothing is changed; `reverie proxy savings` shows the count"]
+    elif not engine.switches.any:
+        lines += ["  pass-through: nothing is changed or recorded"]
+    if listener.token:
+        lines += [f"  token, in the header x-reverie-token: {listener.token}"]
+    variables = client_environment(listener.url).items()
+    lines += [f"  export {name}={value}" for name, value in variables]
+    frame.show(data, [*lines, "  until Ctrl-C"])
 
 
-def _print_savings(console: Console, found: list[SessionSavings]) -> None:
-    from rich.table import Table
+def _savings_lines(found: list[SessionSavings]) -> Iterator[RenderableType]:
+    def cells(one: SessionSavings) -> tuple[str, ...]:
+        saved = "?" if one.share is None else f"{one.share:.1%}"
+        costs = (_money(one.client_cost), _money(one.our_cost))
+        return one.session, str(one.requests), f"{one.tokens:,}", *costs, saved
 
     if not found:
-        console.print("Nothing was proxied in this project yet; see `reverie proxy --help`.")
+        yield "Nothing was proxied in this project yet; see `reverie proxy --help`."
         return
-    table = Table("session", "requests", "tokens saved", "client $", "ours $", "saved", box=None)
-    for one in found:
-        table.add_row(
-            one.session,
-            str(one.requests),
-            f"{one.tokens:,}",
-            _money(one.client_cost),
-            _money(one.our_cost),
-            "?" if one.share is None else f"{one.share:.1%}",
-        )
-    console.print(table)
+    columns = ("session", "requests", "tokens saved", "client $", "ours $", "saved")
+    yield table(*columns, rows=map(cells, found))
 
 
 def _money(value: float | None) -> str:
