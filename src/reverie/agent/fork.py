@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol
 
+from reverie import events
 from reverie.agent.permissions import Call, Consent, Decision, Denied, Permission, nothing
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import FolderCopy
@@ -23,16 +24,6 @@ from reverie.core.request import Head, Options, Reply, Request
 from reverie.core.transcript import open_tool_uses
 from reverie.core.usage import Purpose, Usage
 from reverie.errors import InvariantBroken, ReplyBroken
-from reverie.events import (
-    Announce,
-    CacheBroke,
-    Event,
-    ForkEnded,
-    ForkStarted,
-    Replied,
-    TroubleNoted,
-    no_listener,
-)
 from reverie.ports import Clock, Exchange, Model, Scrubber, complete
 
 # Every fork answers open calls with the same text, so that only the directive differs.
@@ -85,19 +76,23 @@ class Task:
 
 
 async def fork(
-    side: Exchange, toolbox: Toolbox, task: Task, announce: Announce, hear: Announce = no_listener
+    side: Exchange,
+    toolbox: Toolbox,
+    task: Task,
+    announce: events.Announce,
+    hear: events.Announce = events.no_listener,
 ) -> Finished:
     """Run a task in the side conversation; failures are announced, then raised.
 
     Only events that concern the parent are announced; `hear` gets all of them.
     """
 
-    def aside(event: Event) -> None:
+    def aside(event: events.Event) -> None:
         hear(event)
-        if isinstance(event, CacheBroke | TroubleNoted):
+        if isinstance(event, events.CacheBroke | events.TroubleNoted):
             announce(event)
 
-    announce(ForkStarted(task.purpose))
+    announce(events.ForkStarted(task.purpose))
     side.say(*directive_blocks(side.messages, task.directive), origin="reverie")
     try:
         permission = alone(task.permission, side.messages)
@@ -105,16 +100,16 @@ async def fork(
         tools = toolbox.fork(Consent(permission), task.shown, task.workshop, hooks)
         done = await run_turns(side, tools, aside, task.max_turns, task.ends_with)
     except BaseException as error:
-        announce(ForkEnded(task.purpose, Usage(), 0, str(error) or "it was stopped"))
+        announce(events.ForkEnded(task.purpose, Usage(), 0, str(error) or "it was stopped"))
         raise
-    announce(ForkEnded(task.purpose, done.usage, done.turns))
+    announce(events.ForkEnded(task.purpose, done.usage, done.turns))
     return done
 
 
 class SideAgents(Protocol):
     """Gives tasks to side agents: `Forks` or `FreshAgents`."""
 
-    async def run(self, task: Task, hear: Announce = no_listener) -> Finished:
+    async def run(self, task: Task, hear: events.Announce = events.no_listener) -> Finished:
         """Raises what its model raises."""
         ...
 
@@ -127,10 +122,10 @@ class Forks:
     toolbox: Toolbox
     folder: Path
     model_for: Callable[[Purpose], Model]
-    announce: Announce
+    announce: events.Announce
     scrubber: Scrubber | None = None
 
-    async def run(self, task: Task, hear: Announce = no_listener) -> Finished:
+    async def run(self, task: Task, hear: events.Announce = events.no_listener) -> Finished:
         """Give a fork its task and wait for it; raises what its model raises."""
         with Journal(_free_path(self.folder, task.purpose), self.scrubber) as journal:
             side = self.conversation.branch(task.purpose, self.model_for(task.purpose), journal)
@@ -165,10 +160,10 @@ class FreshAgents:
     model_for: Callable[[Purpose], Model]
     clock: Clock
     policy: Policy | None
-    announce: Announce
+    announce: events.Announce
     scrubber: Scrubber | None = None
 
-    async def run(self, task: Task, hear: Announce = no_listener) -> Finished:
+    async def run(self, task: Task, hear: events.Announce = events.no_listener) -> Finished:
         """Give a new agent its task and wait for it; raises what its model raises."""
         model = self.model_for(task.purpose)
         most = min(_MOST_OUTPUT, model.capabilities.max_output or _MOST_OUTPUT)
@@ -211,12 +206,12 @@ class Finished:
     cut_short: bool = False
 
 
-async def ask(exchange: Exchange, announce: Announce) -> Reply:
+async def ask(exchange: Exchange, announce: events.Announce) -> Reply:
     """Send one request, announce its events, and return the reply."""
     reply: Reply | None = None
     async for event in exchange.send():
         announce(event)
-        if isinstance(event, Replied):
+        if isinstance(event, events.Replied):
             reply = event.reply
     if reply is None:
         raise ReplyBroken("the model ended its stream without a reply; try again")
@@ -230,7 +225,7 @@ def calls_of(reply: Reply) -> tuple[ToolUse, ...]:
 async def run_turns(
     exchange: Exchange,
     toolbox: Toolbox,
-    announce: Announce,
+    announce: events.Announce,
     max_turns: int,
     ends_with: str = "",
 ) -> Finished:

@@ -7,22 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.agent.kit import files as disk
-from reverie.agent.kit.files import (
-    TextFile,
-    Written,
-    check_seen,
-    compact_diff,
-    located,
-    missing,
-    plain,
-    printable,
-    real,
-    rendered,
-    shown,
-    with_endings,
-    written,
-)
+from reverie.agent.kit import files
 from reverie.agent.tools import Arguments, FileRead, Tool, Workplace, always
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
@@ -56,7 +41,7 @@ def edit_tool() -> Tool:
         access=always("edit"),
         headline=lambda arguments: f"Edit {arguments['path']}",
         clearable=True,
-        paths=written,
+        paths=files.written,
     )
 
 
@@ -68,38 +53,40 @@ class Replacement:
 
 
 async def _run_edit(arguments: Arguments, workplace: Workplace) -> str:
-    named = located(arguments["path"], workplace)
-    path = real(named)
+    named = files.located(arguments["path"], workplace)
+    path = files.real(named)
     wanted = Replacement(
         arguments["old_text"], arguments["new_text"], arguments.get("replace_all", False)
     )
     last = workplace.reads.last(path)
-    done = await asyncio.to_thread(_edit, path, shown(named, workplace), wanted, last)
+    done = await asyncio.to_thread(_edit, path, files.shown(named, workplace), wanted, last)
     if done is None:
-        raise InputError(f"{missing(named, workplace)} To create a file, use Write.")
+        raise InputError(f"{files.missing(named, workplace)} To create a file, use Write.")
     workplace.reads.remember(path, done.read)
     return done.report
 
 
-def _edit(path: Path, name: str, wanted: Replacement, last: FileRead | None) -> Written | None:
+def _edit(
+    path: Path, name: str, wanted: Replacement, last: FileRead | None
+) -> files.Written | None:
     """None when there is no such file."""
-    before = disk.load(path)
+    before = files.load(path)
     if before is None:
         return None
-    file = TextFile.parse(before.data)
+    file = files.TextFile.parse(before.data)
     if file is None:
         raise InputError(f"{name} is a binary file; it cannot be edited as text")
-    check_seen(name, last, before.read)
+    files.check_seen(name, last, before.read)
     text, places = replaced(file, wanted, name)
-    read = disk.save(path, rendered(file, text, name), before)
-    changes = compact_diff(plain(file.text), plain(text))
-    return Written(printable(f"Edited {name} ({_times(places)})\n{changes}"), read)
+    read = files.save(path, files.rendered(file, text, name), before)
+    changes = files.compact_diff(files.plain(file.text), files.plain(text))
+    return files.Written(files.printable(f"Edited {name} ({_times(places)})\n{changes}"), read)
 
 
-def replaced(file: TextFile, wanted: Replacement, name: str) -> tuple[str, int]:
+def replaced(file: files.TextFile, wanted: Replacement, name: str) -> tuple[str, int]:
     """The new text and the number of replacements; InputError when it cannot be replaced."""
-    text, old = plain(file.text), plain(wanted.old)
-    if old == plain(wanted.new):
+    text, old = files.plain(file.text), files.plain(wanted.old)
+    if old == files.plain(wanted.new):
         raise InputError("old_text and new_text are the same; nothing was changed")
     starts = [found.start() for found in re.finditer(re.escape(old), text)]
     if not starts:
@@ -161,36 +148,36 @@ def write_tool() -> Tool:
         access=always("edit"),
         headline=lambda arguments: f"Write {arguments['path']}",
         clearable=True,
-        paths=written,
+        paths=files.written,
     )
 
 
 async def _run_write(arguments: Arguments, workplace: Workplace) -> str:
-    named = located(arguments["path"], workplace)
-    path = real(named)
+    named = files.located(arguments["path"], workplace)
+    path = files.real(named)
     last = workplace.reads.last(path)
-    name = shown(named, workplace)
+    name = files.shown(named, workplace)
     done = await asyncio.to_thread(_write, path, name, arguments["content"], last)
     workplace.reads.remember(path, done.read)
     return done.report
 
 
-def _write(path: Path, name: str, content: str, last: FileRead | None) -> Written:
-    before = disk.load(path)
+def _write(path: Path, name: str, content: str, last: FileRead | None) -> files.Written:
+    before = files.load(path)
     if before is None:
-        read = disk.save(path, rendered(TextFile(""), content, name), None)
-        return Written(f"Created {name} ({_size(content)})", read)
-    old = TextFile.parse(before.data)
+        read = files.save(path, files.rendered(files.TextFile(""), content, name), None)
+        return files.Written(f"Created {name} ({_size(content)})", read)
+    old = files.TextFile.parse(before.data)
     if old is None:
         raise InputError(f"{name} is a binary file; remove it first if text shall take its place")
-    check_seen(name, last, before.read)
-    text = with_endings(content, like=old.text)
-    data = rendered(old, text, name)
+    files.check_seen(name, last, before.read)
+    text = files.with_endings(content, like=old.text)
+    data = files.rendered(old, text, name)
     if data == before.data:
-        return Written(f"{name} already holds exactly this; nothing was written", before.read)
-    read = disk.save(path, data, before)
-    changes = compact_diff(plain(old.text), plain(text))
-    return Written(printable(f"Replaced {name} ({_size(content)})\n{changes}"), read)
+        return files.Written(f"{name} already holds exactly this; nothing was written", before.read)
+    read = files.save(path, data, before)
+    changes = files.compact_diff(files.plain(old.text), files.plain(text))
+    return files.Written(files.printable(f"Replaced {name} ({_size(content)})\n{changes}"), read)
 
 
 def _size(content: str) -> str:

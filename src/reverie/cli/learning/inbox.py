@@ -23,15 +23,7 @@ from reverie.cli.invocation import (
     styled,
     table,
 )
-from reverie.cli.learning.proposals import (
-    SHORT,
-    as_json,
-    cells,
-    described,
-    line_of,
-    outcome_json,
-    outcome_lines,
-)
+from reverie.cli.learning import proposals
 from reverie.cli.memories import PERSON, opened, superseded_label
 from reverie.errors import InputError
 from reverie.memory.format.proposals import Item
@@ -172,8 +164,8 @@ def _named(id_: str, items: Sequence[Item]) -> Item:
 def _unknown(id_: str, items: Sequence[Item]) -> str:
     from difflib import get_close_matches
 
-    short = [item.id[:SHORT] for item in items]
-    close = get_close_matches(id_[:SHORT].lower(), short, n=3, cutoff=0.5)
+    short = [item.id[: proposals.SHORT] for item in items]
+    close = get_close_matches(id_[: proposals.SHORT].lower(), short, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else "`reverie inbox` shows what waits"
     return f"no proposal {id_!r} in the inbox; {hint}"
 
@@ -186,7 +178,7 @@ def _list(view: InboxView, asked: Asked) -> None:
     rows = _wanted(asked, contents)
     _mention_broken(contents)
     data = {
-        "waiting": [as_json(item) for item in rows],
+        "waiting": [proposals.as_json(item) for item in rows],
         "broken": [{"file": one.file, "reason": one.reason} for one in contents.broken],
     }
     view.frame.answer(data, _list_lines(view, rows, asked))
@@ -202,7 +194,9 @@ def _list_lines(view: InboxView, rows: Sequence[Item], asked: Asked) -> Iterator
         yield _NOTHING if asked.narrowed else "Nothing waits for you."
         return
     columns = ("id", "type", "", "what it says", "since", "session")
-    made = table(*columns, rows=(cells(item, view.app) for item in rows), fixed=len(columns))
+    made = table(
+        *columns, rows=(proposals.cells(item, view.app) for item in rows), fixed=len(columns)
+    )
     made.columns[3].overflow = "ellipsis"
     yield made
     count = counted(len(rows), "proposal waits", "proposals wait")
@@ -211,8 +205,8 @@ def _list_lines(view: InboxView, rows: Sequence[Item], asked: Asked) -> Iterator
 
 def _show(view: InboxView, asked: Asked) -> None:
     items = _wanted(asked, view.inbox.contents())
-    lines = (line for item in items for line in described(item, view.app))
-    view.frame.answer([as_json(item) for item in items], lines)
+    lines = (line for item in items for line in proposals.described(item, view.app))
+    view.frame.answer([proposals.as_json(item) for item in items], lines)
 
 
 # --- deciding ---
@@ -237,7 +231,7 @@ def _reject(view: InboxView, asked: Asked) -> None:
         _ask(items, f"reject {_counted(items)} for good")
     for item in items:
         view.inbox.reject(item.id)
-    lines = [f"Rejected {line_of(item)}" for item in items] or [_NOTHING]
+    lines = [f"Rejected {proposals.line_of(item)}" for item in items] or [_NOTHING]
     view.frame.show([{"id": item.id, "rejected": True} for item in items], lines)
 
 
@@ -249,7 +243,7 @@ def _review(view: InboxView, asked: Asked) -> None:
     screen = console()
     for number, item in enumerate(items, start=1):
         screen.print(f"{number} of {len(items)}", style="dim")
-        print_lines(screen, described(item, view.app))
+        print_lines(screen, proposals.described(item, view.app))
         if not _decide(view, item):
             break
     left = len(view.inbox.contents().items)
@@ -267,7 +261,7 @@ def _decide(view: InboxView, item: Item) -> bool:
             if isinstance(decision, Declined):
                 click.echo(printable(f"It still waits: {_reason(decision)}"))
             else:
-                for line in outcome_lines(item, decision):
+                for line in proposals.outcome_lines(item, decision):
                     click.echo(printable(line))
         case "r":
             view.inbox.reject(item.id)
@@ -306,11 +300,11 @@ def _typed(terminal: int) -> str:
 def _ask(items: Sequence[Item], action: str) -> None:
     """Ask on a terminal; elsewhere --yes is required."""
     if not at_terminal():
-        names = ", ".join(item.id[:SHORT] for item in items)
+        names = ", ".join(item.id[: proposals.SHORT] for item in items)
         raise InputError(f"this would {action} ({names}); confirm with --yes")
     for item in items:
         warning = f"\n    ! {item.proposal.caution}" if item.proposal.caution else ""
-        click.echo(printable(f"  {line_of(item)}{warning}"), err=True)
+        click.echo(printable(f"  {proposals.line_of(item)}{warning}"), err=True)
     if not click.confirm(f"{action.capitalize()}?", err=True):
         raise InputError("nothing was decided; the proposals still wait")
 
@@ -326,12 +320,12 @@ def _reason(declined: Declined) -> str:
 def _report(frame: Invocation, made: Sequence[tuple[Item, Decision]]) -> None:
     from reverie.memory.changes.draft import Declined
 
-    lines = [line for item, decision in made for line in outcome_lines(item, decision)]
+    lines = [line for item, decision in made for line in proposals.outcome_lines(item, decision)]
     shown = lines if made else [_NOTHING]
-    frame.show([outcome_json(item, decision) for item, decision in made], shown)
+    frame.show([proposals.outcome_json(item, decision) for item, decision in made], shown)
     declined = [(item, one) for item, one in made if isinstance(one, Declined)]
     for item, one in declined:
-        line = f"reverie: {item.id[:SHORT]} still waits: {_reason(one)}"
+        line = f"reverie: {item.id[: proposals.SHORT]} still waits: {_reason(one)}"
         click.echo(printable(line), err=True)
     if declined:
         click.get_current_context().exit(1)

@@ -21,19 +21,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import reverie
+from reverie.clients.daemon import wire
 from reverie.clients.daemon.control import Address, DaemonPlace
 from reverie.clients.daemon.service import Service
-from reverie.clients.daemon.wire import (
-    CONTINUE,
-    LONGEST_HEAD,
-    Head,
-    Refused,
-    WorkQueue,
-    body_size,
-    read_body,
-    read_head,
-    response,
-)
 from reverie.clients.hook_client import EARLY, LARGEST, PROCESSING, PROJECT, SOCKET, STARTING
 from reverie.clients.hooks.dialects import DIALECTS
 from reverie.logs import WithoutSecrets
@@ -128,7 +118,7 @@ class Daemon:
         self._stop_requested = asyncio.Event()
         self._servers: list[asyncio.Server] = []
         self._connections = 0
-        self._queue = WorkQueue(place.home)
+        self._queue = wire.WorkQueue(place.home)
         self._service = Service(place.home, self._queue)
         self._address = Address(0, 0, place.token(), reverie.__version__, 0.0)
 
@@ -138,7 +128,7 @@ class Daemon:
         self._place.socket.unlink(missing_ok=True)
         local = partial(self._connected, local=True)
         http = self._connected_over_http
-        unix = await asyncio.start_unix_server(local, SOCKET, limit=LONGEST_HEAD)
+        unix = await asyncio.start_unix_server(local, SOCKET, limit=wire.LONGEST_HEAD)
         try:
             tcp = await _on_loopback(http, known.port if known else 0)
         except OSError:
@@ -192,7 +182,7 @@ class Daemon:
     ) -> None:
         """Limit connections: any user of this machine can connect here, unlike to the socket."""
         if self._connections >= MOST_CONNECTIONS:
-            writer.write(response(HTTPStatus.SERVICE_UNAVAILABLE))
+            writer.write(wire.response(HTTPStatus.SERVICE_UNAVAILABLE))
             writer.close()
             return
         self._connections += 1
@@ -208,11 +198,11 @@ class Daemon:
         with suppress(OSError):
             try:
                 writer.write(await self._answered(reader, writer, local=local))
-            except Refused as refused:
-                writer.write(response(refused.status))
+            except wire.Refused as refused:
+                writer.write(wire.response(refused.status))
                 await _discard_rest(reader, writer)
             except TimeoutError:
-                writer.write(response(HTTPStatus.REQUEST_TIMEOUT))
+                writer.write(wire.response(HTTPStatus.REQUEST_TIMEOUT))
             await writer.drain()
             writer.close()
             await writer.wait_closed()
@@ -221,45 +211,45 @@ class Daemon:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, local: bool
     ) -> bytes:
         async with asyncio.timeout(READ_SECONDS):
-            head = await read_head(reader)
+            head = await wire.read_head(reader)
             if not local:
                 self._admit(head)
             elif EARLY.lower() in head.fields:
                 writer.write(PROCESSING)
-            size = body_size(head, LARGEST if local else LARGEST_HTTP)
+            size = wire.body_size(head, LARGEST if local else LARGEST_HTTP)
             if head.waits:
-                writer.write(CONTINUE)
-            body = await read_body(reader, size)
+                writer.write(wire.CONTINUE)
+            body = await wire.read_body(reader, size)
             # After a pause of this process, requests wait here whose senders have given up: an answer
             # that is not delivered must not count as shown. One round of the loop tells.
             await asyncio.sleep(0)
             if local and reader.at_eof():
-                raise Refused(HTTPStatus.REQUEST_TIMEOUT)
+                raise wire.Refused(HTTPStatus.REQUEST_TIMEOUT)
         self._used = time.monotonic()
         match head.path.split("/"):
             case ["", "hook", client, event] if client in DIALECTS and event:
                 project = _project(head) if local else ""
                 answer = await self._service.hook(client, event, body, project)
-                return response(HTTPStatus.OK, answer)
+                return wire.response(HTTPStatus.OK, answer)
             case ["", "tool", name] if local:
                 answer = await self._service.tool(name, body, _project(head))
-                return response(HTTPStatus.OK, answer)
+                return wire.response(HTTPStatus.OK, answer)
             case ["", "status"] if local:
-                return response(HTTPStatus.OK, json.dumps(self._status()).encode())
+                return wire.response(HTTPStatus.OK, json.dumps(self._status()).encode())
             case ["", "stop"] if local:
                 self.stop()
-                return response(HTTPStatus.OK)
+                return wire.response(HTTPStatus.OK)
             case _:
-                raise Refused(HTTPStatus.NOT_FOUND)
+                raise wire.Refused(HTTPStatus.NOT_FOUND)
 
-    def _admit(self, head: Head) -> None:
+    def _admit(self, head: wire.Head) -> None:
         """Refuse requests without the token, and those of a web page that found the port."""
         port = self._address.port
         if head.fields.get("host") not in (f"127.0.0.1:{port}", f"localhost:{port}"):
-            raise Refused(HTTPStatus.FORBIDDEN)
+            raise wire.Refused(HTTPStatus.FORBIDDEN)
         given = head.fields.get("authorization", "").encode("latin-1", "replace")
         if not hmac.compare_digest(given, f"Bearer {self._address.token}".encode()):
-            raise Refused(HTTPStatus.UNAUTHORIZED)
+            raise wire.Refused(HTTPStatus.UNAUTHORIZED)
 
     def _status(self) -> dict[str, Any]:
         tallies = self._service.tallies
@@ -277,7 +267,7 @@ class Daemon:
 
 
 async def _on_loopback(connected: Any, port: int) -> asyncio.Server:
-    return await asyncio.start_server(connected, "127.0.0.1", port, limit=LONGEST_HEAD)
+    return await asyncio.start_server(connected, "127.0.0.1", port, limit=wire.LONGEST_HEAD)
 
 
 async def _discard_rest(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -285,7 +275,7 @@ async def _discard_rest(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
     writer.write_eof()
     with suppress(TimeoutError):
         async with asyncio.timeout(DISCARD_SECONDS):
-            while await reader.read(LONGEST_HEAD):
+            while await reader.read(wire.LONGEST_HEAD):
                 pass
 
 
@@ -294,7 +284,7 @@ def _another_version(first: Stamp, before: Stamp, now: Stamp) -> bool:
     return now is not None and now != first and now == before
 
 
-def _project(head: Head) -> str:
+def _project(head: wire.Head) -> str:
     with suppress(ValueError):
         return bytes.fromhex(head.fields.get(PROJECT.lower(), "")).decode("utf-8", "replace")
     return ""

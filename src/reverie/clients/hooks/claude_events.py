@@ -11,25 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from reverie.clients.hooks import events as fields
-from reverie.clients.hooks.events import (
-    AboutToCompact,
-    Context,
-    HookEvent,
-    Ignored,
-    Instructions,
-    Json,
-    Nothing,
-    Notice,
-    Outcome,
-    Payload,
-    Prompted,
-    ReplacedOutput,
-    SessionEnded,
-    SessionStarted,
-    Stopped,
-    ToolFinished,
-)
+from reverie.clients.hooks import events
 from reverie.recall.mentions import command_files
 
 CLIENT = "claude-code"
@@ -56,76 +38,78 @@ FILE_TOOLS = ("Read", "Edit", "MultiEdit", "Write", "NotebookEdit")
 CUT_BY_CLIENT = ("persistedOutputPath", "truncated", "appliedLimit")
 
 
-def parse(event: str, data: Json) -> HookEvent:
-    return HookEvent(
+def parse(event: str, data: events.Json) -> events.HookEvent:
+    return events.HookEvent(
         CLIENT,
-        fields.text(data, "session_id"),
-        fields.text(data, "cwd"),
+        events.text(data, "session_id"),
+        events.text(data, "cwd"),
         _payload(event, data),
-        fields.transcript(data),
+        events.transcript(data),
     )
 
 
-def answer(event: str, outcome: Outcome) -> dict[str, Any]:
+def answer(event: str, outcome: events.Outcome) -> dict[str, Any]:
     """The answer as a JSON object; empty when the event takes none."""
     match outcome:
-        case Context(text):
+        case events.Context(text):
             specific: dict[str, Any] = {"additionalContext": text}
-        case ReplacedOutput(tool, response, context):
+        case events.ReplacedOutput(tool, response, context):
             field = "updatedMCPToolOutput" if tool.startswith(MCP) else "updatedToolOutput"
             specific = {field: response} | ({"additionalContext": context} if context else {})
-        case Notice(text):
+        case events.Notice(text):
             return {"systemMessage": text}
-        case Instructions() | Nothing():
+        case events.Instructions() | events.Nothing():
             return {}
     return {"hookSpecificOutput": {"hookEventName": event, **specific}}
 
 
-def started(data: Json) -> Payload:
-    match fields.text(data, "source"):
+def started(data: events.Json) -> events.Payload:
+    match events.text(data, "source"):
         case "compact":
-            return SessionStarted("compact")
+            return events.SessionStarted("compact")
         case "resume":
-            return SessionStarted("resume")
+            return events.SessionStarted("resume")
         case _:
-            return SessionStarted("startup")
+            return events.SessionStarted("startup")
 
 
-def about_to_compact(data: Json) -> Payload:
-    return AboutToCompact(fields.text(data, "trigger"), fields.text(data, "custom_instructions"))
-
-
-def stopped(data: Json) -> Payload:
-    return Stopped(
-        data.get("stop_hook_active") is True, fields.text(data, "last_assistant_message")
+def about_to_compact(data: events.Json) -> events.Payload:
+    return events.AboutToCompact(
+        events.text(data, "trigger"), events.text(data, "custom_instructions")
     )
 
 
-def _payload(event: str, data: Json) -> Payload:
+def stopped(data: events.Json) -> events.Payload:
+    return events.Stopped(
+        data.get("stop_hook_active") is True, events.text(data, "last_assistant_message")
+    )
+
+
+def _payload(event: str, data: events.Json) -> events.Payload:
     parser = _PARSERS.get(event)
     if parser is None:
-        return Ignored(f"Reverie does not handle {event}")
-    if not fields.text(data, "agent_id"):
+        return events.Ignored(f"Reverie does not handle {event}")
+    if not events.text(data, "agent_id"):
         return parser(data)
     payload = parser(data)
-    if isinstance(payload, ToolFinished) and payload.outputs:
+    if isinstance(payload, events.ToolFinished) and payload.outputs:
         # A memory shown to a sub-agent would count as shown to the conversation.
         return replace(payload, files=(), error="")
-    return Ignored("it happened inside a sub-agent")
+    return events.Ignored("it happened inside a sub-agent")
 
 
-def _prompted(data: Json) -> Payload:
-    text = fields.text(data, "prompt")
+def _prompted(data: events.Json) -> events.Payload:
+    text = events.text(data, "prompt")
     if _WRITTEN_BY_CLIENT.match(text):
-        return Ignored("the client wrote this prompt itself")
-    return Prompted(text)
+        return events.Ignored("the client wrote this prompt itself")
+    return events.Prompted(text)
 
 
-def _finished(data: Json) -> Payload:
-    name, response = fields.text(data, "tool_name"), data.get("tool_response")
+def _finished(data: events.Json) -> events.Payload:
+    name, response = events.text(data, "tool_name"), data.get("tool_response")
     outputs, files = OUTPUTS.get(name, ()), _files(data)
     if name.startswith(MCP):
-        response = fields.result_text(response)
+        response = events.result_text(response)
         outputs = () if response is None else ("",)
     elif (
         not isinstance(response, dict)
@@ -134,33 +118,35 @@ def _finished(data: Json) -> Payload:
     ):
         outputs = ()
     if not outputs and not files:
-        return Ignored(f"the output of {name or 'this tool'} is left as it is")
-    id_ = fields.text(data, "tool_use_id")
-    return ToolFinished(name, id_, fields.table(data, "tool_input"), response, outputs, files)
+        return events.Ignored(f"the output of {name or 'this tool'} is left as it is")
+    id_ = events.text(data, "tool_use_id")
+    return events.ToolFinished(
+        name, id_, events.table(data, "tool_input"), response, outputs, files
+    )
 
 
-def _files(data: Json) -> tuple[str, ...]:
-    name, given = fields.text(data, "tool_name"), fields.table(data, "tool_input")
+def _files(data: events.Json) -> tuple[str, ...]:
+    name, given = events.text(data, "tool_name"), events.table(data, "tool_input")
     if name in FILE_TOOLS:
-        return tuple(path for path in [fields.text(given, "file_path", "notebook_path")] if path)
-    return command_files(fields.text(given, "command")) if name == "Bash" else ()
+        return tuple(path for path in [events.text(given, "file_path", "notebook_path")] if path)
+    return command_files(events.text(given, "command")) if name == "Bash" else ()
 
 
-def _failed(data: Json) -> Payload:
-    name, error = fields.text(data, "tool_name"), fields.text(data, "error")
+def _failed(data: events.Json) -> events.Payload:
+    name, error = events.text(data, "tool_name"), events.text(data, "error")
     if name != "Bash" or not error or data.get("is_interrupt") is True:
-        return Ignored("no command failed")
-    id_, given = fields.text(data, "tool_use_id"), fields.table(data, "tool_input")
-    return ToolFinished(name, id_, given, None, (), _files(data), error)
+        return events.Ignored("no command failed")
+    id_, given = events.text(data, "tool_use_id"), events.table(data, "tool_input")
+    return events.ToolFinished(name, id_, given, None, (), _files(data), error)
 
 
-def _subagent_stopped(data: Json) -> Payload:
-    if not fields.text(data, "agent_type"):
-        return Ignored("the client's own summarizer ended")
-    return Ignored("what a sub-agent found out is in the conversation")
+def _subagent_stopped(data: events.Json) -> events.Payload:
+    if not events.text(data, "agent_type"):
+        return events.Ignored("the client's own summarizer ended")
+    return events.Ignored("what a sub-agent found out is in the conversation")
 
 
-_PARSERS: Mapping[str, Callable[[Json], Payload]] = {
+_PARSERS: Mapping[str, Callable[[events.Json], events.Payload]] = {
     "SessionStart": started,
     "UserPromptSubmit": _prompted,
     "PostToolUse": _finished,
@@ -168,7 +154,7 @@ _PARSERS: Mapping[str, Callable[[Json], Payload]] = {
     "PreCompact": about_to_compact,
     "Stop": stopped,
     "SubagentStop": _subagent_stopped,
-    "SessionEnd": lambda data: SessionEnded(),
+    "SessionEnd": lambda data: events.SessionEnded(),
 }
 
 EVENTS = frozenset(_PARSERS)
