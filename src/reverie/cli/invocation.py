@@ -188,7 +188,7 @@ def open_editor(path: Path) -> str | None:
     """Let the person edit a file; return what went wrong, if anything."""
     import subprocess
 
-    from reverie.settings.neighbours import editor
+    from reverie.settings.projects import editor
 
     command = [*editor(), str(path)]
     try:
@@ -205,7 +205,7 @@ def limit_option(default: int, most: int | None = None) -> Callable[[Handler], H
 
 def console() -> Console:
     from reverie.cli.screen import Screen
-    from reverie.settings.neighbours import columns
+    from reverie.settings.projects import columns
 
     # Do not wrap lines for a pipe unless a width was set. Markup is off: "[/b]" in a transcript is
     # text.

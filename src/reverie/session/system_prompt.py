@@ -23,7 +23,7 @@ from reverie.memory.format.index import Index, more_line, pointer_of
 from reverie.memory.format.prompt import PromptMemory, memory_prompt
 from reverie.memory.instruction_files import Places, read_instruction_files
 from reverie.ports import Clock
-from reverie.settings.neighbours import claude_config
+from reverie.settings.projects import claude_config
 from reverie.settings.sources import MANAGED
 from reverie.subagents import mail_database
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reverie.errors import SettingsError, StorageError
 from reverie.files import atomic
 from reverie.files.folders import make_private
-from reverie.settings import lookup, values
+from reverie.settings import schema, values
 from reverie.settings.values import check_text, shown, unknown_key
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def unset_value(path: Path, key: str) -> bool:
 
 
 def _row(key: str) -> tuple[Setting, str]:
-    found = lookup.find(key)
+    found = schema.find(key)
     if found is None:
         raise SettingsError(unknown_key(key))
     return found
@@ -81,7 +81,7 @@ def _entries(path: Path, text: str) -> dict[str, object]:
 
 
 def _stored(key: str) -> str:
-    found = lookup.find(key)
+    found = schema.find(key)
     return found[1] if found else key
 
 
@@ -113,7 +113,7 @@ def _place(lines: list[str], stored: str) -> tuple[int, tuple[str, ...]]:
 
 def _parts(stored: str) -> list[str]:
     """The parts of a key; the name in `prices.*.input` may contain dots."""
-    found = lookup.find(stored)
+    found = schema.find(stored)
     if found is None or "*" not in found[0].key:
         return stored.split(".")
     before, _, after = found[0].key.partition("*")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
 from reverie.errors import SettingsError
 from reverie.files.folders import project_folder
-from reverie.settings import lookup, schema, sources
+from reverie.settings import schema, sources
 from reverie.settings.sources import (
     DEFAULT,
     Found,
@@ -71,7 +71,7 @@ class Settings:
         """Value and origin of one setting; an unknown key is an error with a suggestion."""
         if item := self._items.get(key):
             return item
-        found = lookup.find(key)
+        found = schema.find(key)
         if found is None:
             raise SettingsError(unknown_key(key))
         row, stored = found
@@ -215,7 +215,7 @@ def merge(layers: tuple[Layer, ...], person_home: Path) -> Settings:
 
 def _item(key: str, candidates: list[Found]) -> Item:
     ranked = candidates[::-1]
-    row = lookup.find(key)
+    row = schema.find(key)
     if row and row[0].off_wins:
         # The sort is stable: among the sources that say off, the highest comes first.
         ranked.sort(key=lambda found: found.value is not False)
@@ -382,7 +382,7 @@ class _OpenFeature(NamedTuple):
         number = self.client.get_integer_value(flag, -1)
         # A flag has one type: a flag that can be "never" is text, and the SDK gives no integer.
         raw = str(number) if number >= 0 else self.client.get_string_value(flag, "")
-        found = lookup.find(key)
+        found = schema.find(key)
         try:
             return cast("Threshold", check_text(found[0], key, raw, Path())) if found else local
         except ValueError:

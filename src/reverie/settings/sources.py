@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 from reverie.files.folders import owned_by_us
-from reverie.settings import lookup, schema, values
+from reverie.settings import schema, values
 from reverie.settings.values import check, check_text, quote, shown, unknown_key, unknown_variable
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def _checked(file: SettingsFile, entries: Iterable[values.TomlEntry], home: Path
     problems: list[str] = []
     for entry in entries:
         # An empty known table, such as `[features]` alone, sets nothing.
-        if entry.value == {} and lookup.is_table(entry.key):
+        if entry.value == {} and schema.is_table(entry.key):
             continue
         origin = Origin(file.source, str(file.path), entry.line)
         try:
@@ -266,7 +266,7 @@ def _agreed(checked: _Checked, file: SettingsFile, stamp: Stamp, content: bytes)
 
 
 def _allowed(file: SettingsFile, written: str) -> tuple[Setting, str]:
-    found = lookup.find(written)
+    found = schema.find(written)
     if found is None:
         raise ValueError(unknown_key(written))
     row, key = found
@@ -291,7 +291,7 @@ def read_environment(environ: Mapping[str, str], key_names: Iterable[str], home:
     problems: list[str] = []
     unknown: list[str] = []
     for name, text in ours.items():
-        found = lookup.find_variable(name)
+        found = schema.find_variable(name)
         if found is None:
             unknown.append(name)
             continue
@@ -344,7 +344,7 @@ def read_options(overrides: Iterable[str], home: Path) -> Layer:
     problems: list[str] = []
     for option in overrides:
         written, equals, text = option.partition("=")
-        found = lookup.find(written.strip())
+        found = schema.find(written.strip())
         try:
             if not equals:
                 raise ValueError("write --set key=value")

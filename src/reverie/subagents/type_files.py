@@ -18,8 +18,7 @@ from reverie.memory.format.prompt import AgentScope, PromptMemory, agent_memory_
 from reverie.memory.history import GitHistory
 from reverie.memory.store import FileStore
 from reverie.ports import Clock, Scrubber
-from reverie.settings.neighbours import claude_config
-from reverie.settings.projects import canonical_root, find_project
+from reverie.settings.projects import canonical_root, claude_config, find_project
 from reverie.subagents.types import AgentType, Catalogue, Unusable, catalogue, parse
 
 if TYPE_CHECKING:

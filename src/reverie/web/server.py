@@ -28,8 +28,7 @@ from starlette.staticfiles import StaticFiles
 from reverie import http_server
 from reverie.errors import InputError, ReverieError
 from reverie.web import change_pages, memory_actions, memory_pages, session_pages
-from reverie.web.open_project import OpenProject, PageRequest
-from reverie.web.rendering import page
+from reverie.web.open_project import OpenProject, PageRequest, page
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

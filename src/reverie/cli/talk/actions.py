@@ -23,7 +23,7 @@ from reverie.cli.talk import chat_session as past
 from reverie.cli.talk import render
 from reverie.cli.talk.chat_session import ChatSession
 from reverie.cli.talk.slash import COMMANDS
-from reverie.cli.talk.status import cost_of
+from reverie.cli.talk.terminal import cost_of
 from reverie.cli.wiring.agents import type_lines
 from reverie.cli.wiring.models import require_model
 from reverie.context import snip

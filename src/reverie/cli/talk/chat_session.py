@@ -20,8 +20,7 @@ from reverie.agent.kit.read import picture
 from reverie.cli.invocation import printable, when
 from reverie.cli.talk import render
 from reverie.cli.talk.output import Paragraphs
-from reverie.cli.talk.status import Status, Tally, cost_of
-from reverie.cli.talk.terminal import Screen
+from reverie.cli.talk.terminal import Screen, Status, Tally, cost_of
 from reverie.conversation import journal
 from reverie.conversation.record_json import parse
 from reverie.conversation.records import Said

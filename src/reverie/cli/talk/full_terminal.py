@@ -37,10 +37,9 @@ from prompt_toolkit.widgets import SearchToolbar
 from rich.text import Text
 
 from reverie.agent.permissions import Answer
-from reverie.cli.talk import drawing, render, status
+from reverie.cli.talk import drawing, render
 from reverie.cli.talk.drawing import Canvas
-from reverie.cli.talk.status import Status
-from reverie.cli.talk.terminal import Question
+from reverie.cli.talk.terminal import Question, Status, status_line
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
@@ -307,7 +306,7 @@ class FullTerminal:
     def _status_line(self) -> str:
         if self._warned and self._what is None:
             return self._canvas.ansi(Text(" Ctrl-C again leaves", "yellow"))
-        return self._canvas.ansi(status.render(self._status(), self.width))
+        return self._canvas.ansi(status_line(self._status(), self.width))
 
     @property
     def _canvas(self) -> Canvas:

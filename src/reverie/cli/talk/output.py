@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 
 from reverie import events
 from reverie.cli.talk import render
-from reverie.cli.talk.status import Tally
-from reverie.cli.talk.terminal import Screen
+from reverie.cli.talk.terminal import Screen, Tally
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
 from reverie.core.request import TextDelta, ThinkingDelta, ToolUseStarted
 from reverie.core.usage import Usage

@@ -20,7 +20,7 @@ from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.plan import Change, Installation, Plan, Scope
 from reverie.clients.install.wiring import Places
 from reverie.errors import InputError
-from reverie.settings import neighbours
+from reverie.settings import projects
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,10 +44,10 @@ def places_of(app: Workspace) -> Places:
     return Places(
         person=app.settings.person_home,
         project=app.project.root,
-        claude=neighbours.claude_config(),
-        claude_state=neighbours.claude_state(),
-        codex=neighbours.codex_home(),
-        opencode=neighbours.opencode_config(),
+        claude=projects.claude_config(),
+        claude_state=projects.claude_state(),
+        codex=projects.codex_home(),
+        opencode=projects.opencode_config(),
     )
 
 

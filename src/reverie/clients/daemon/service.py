@@ -26,7 +26,7 @@ from reverie.clients.hook_client import FOLDER, LISTED
 from reverie.clients.hooks.dialects import DIALECTS
 from reverie.clients.hooks.events import TRIAL, HookEvent, Ignored, SessionStarted
 from reverie.clients.hooks.service import HookService
-from reverie.clients.install import toml_text
+from reverie.clients.install import files
 from reverie.clients.install.entries import NAME
 from reverie.clients.install.json_text import Malformed
 from reverie.clients.mcp.calls import read_only_tool
@@ -67,11 +67,11 @@ def _installed(home: Path, client: str, project: Path) -> bool:
 def _holds_server(path: Path) -> bool:
     try:
         text = path.read_text("utf-8")
-        value = toml_text.parse(text) if path.suffix == ".toml" else json.loads(text)
+        value = files.parse_toml(text) if path.suffix == ".toml" else json.loads(text)
     except (OSError, ValueError, Malformed):
         return False
     for table in _TABLES:
-        server = toml_text.table(value, (table, NAME))
+        server = files.toml_table(value, (table, NAME))
         if isinstance(server, dict) and server.get("enabled", True):
             return True
     return False

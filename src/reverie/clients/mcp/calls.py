@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 def read_only_tool(app: Workspace, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The result of a tool that only reads, or the list of resources; `asked` has its arguments, and who asks."""
     if name == RESOURCES:
-        from reverie.clients.mcp import resources
+        from reverie.clients.mcp import writing
 
-        return resources.listed(app)
+        return writing.listed(app)
     tool = BY_NAME.get(name)
     if tool is None or not tool.reads:
         raise InputError(f"{name!r} is no tool that only reads")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING, Any
 
 from reverie.clients.mcp.answers import NOT_INSTRUCTIONS, Answer, bulleted
-from reverie.clients.mcp.resources import address, located
+from reverie.clients.mcp.writing import address, located
 from reverie.clients.past_notes import (
     PastSession,
     SessionNotes,

@@ -26,7 +26,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from reverie import __version__
-from reverie.clients.mcp import calls, resources
+from reverie.clients.mcp import calls, writing
 from reverie.clients.mcp.answers import Caller, Progress, sendable
 from reverie.clients.mcp.calls import result_of
 from reverie.clients.mcp.front import INSTRUCTIONS, NAME, TITLE
@@ -101,9 +101,7 @@ class RequestHandler:
     def _version_of(self, uri: str) -> str:
         """A mark that changes with the text at an address; empty if there is none."""
         try:
-            return hashlib.blake2b(
-                resources.read(self.app, uri).encode(), digest_size=8
-            ).hexdigest()
+            return hashlib.blake2b(writing.read(self.app, uri).encode(), digest_size=8).hexdigest()
         except ReverieError:
             return ""
 
@@ -131,23 +129,23 @@ class RequestHandler:
     async def list_resources(
         self, context: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListResourcesResult:
-        found = await _or_protocol_error(partial(resources.listed, self.app))
+        found = await _or_protocol_error(partial(writing.listed, self.app))
         return mcp_types.ListResourcesResult.model_validate(found)
 
     async def list_templates(
         self, context: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListResourceTemplatesResult:
         return mcp_types.ListResourceTemplatesResult.model_validate(
-            {"resourceTemplates": [resources.RESOURCE_TEMPLATE]}
+            {"resourceTemplates": [writing.RESOURCE_TEMPLATE]}
         )
 
     async def read_resource(
         self, context: Context, params: mcp_types.ReadResourceRequestParams
     ) -> mcp_types.ReadResourceResult:
         uri = str(params.uri)
-        text = await _or_protocol_error(partial(resources.read, self.app, uri))
+        text = await _or_protocol_error(partial(writing.read, self.app, uri))
         content = mcp_types.TextResourceContents(
-            uri=uri, text=sendable(text), mime_type=resources.MARKDOWN
+            uri=uri, text=sendable(text), mime_type=writing.MARKDOWN
         )
         return mcp_types.ReadResourceResult(contents=[content])
 
@@ -169,7 +167,7 @@ class RequestHandler:
     ) -> mcp_types.CompleteResult:
         """Names of memories that begin with, or else contain, what was typed."""
         typed = params.argument.value
-        found = await _or_protocol_error(partial(resources.completed, self.app, typed))
+        found = await _or_protocol_error(partial(writing.completed, self.app, typed))
         shown = found[:MOST_COMPLETED]
         more = len(found) > len(shown)
         return mcp_types.CompleteResult(
