@@ -16,7 +16,7 @@ from types import FrameType
 from tests.fuzz import seeds
 
 from reverie.agent.shell_commands import reads_only, starts_nothing
-from reverie.clients.daemon import wire
+from reverie.clients.daemon import running as wire
 from reverie.clients.daemon.service import _object as hook_object
 from reverie.clients.hooks.dialects import DIALECTS
 from reverie.clients.hooks.events import Context, Instructions, Nothing, ReplacedOutput

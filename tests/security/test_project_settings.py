@@ -14,8 +14,7 @@ from tests.security.folders import HANDED_OVER, STRANGER, empty_git, given_away
 from tests.settings.test_sources import sample
 from tests.settings.world import World
 
-from reverie.clients.daemon.service import Service
-from reverie.clients.daemon.wire import WorkQueue
+from reverie.clients.daemon.service import Service, WorkQueue
 from reverie.errors import SettingsError
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.revisions import Author

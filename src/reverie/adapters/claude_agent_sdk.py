@@ -19,9 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import quote, unquote
 
-from reverie.adapters.bridge import missing
-from reverie.api.location import Location
-from reverie.api.memory import open_for
+from reverie.adapters.bridge import app_of, missing
 from reverie.api.shared_loop import begin, close_at_exit
 from reverie.clients.hooks import claude_events
 from reverie.clients.hooks.events import HookEvent, SessionStarted
@@ -50,7 +48,6 @@ if TYPE_CHECKING:
     from reverie.api.location import Overrides
     from reverie.api.memory import Memory
     from reverie.events import Event
-    from reverie.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +80,7 @@ class ReverieHooks:
     """Callbacks for `ClaudeAgentOptions.hooks`; one object serves any number of sessions."""
 
     def __init__(self, **options: Unpack[HookOptions]) -> None:
-        self._app = _app(options)
+        self._app = app_of(options)
         self._announce = options.get("listener") or no_listener
         self._service: HookService | None = None
         self._later: dict[str, asyncio.Task[None]] = {}
@@ -154,7 +151,7 @@ class ReverieSessionStore(SessionStore):
         self, folder: str | PathLike[str] | None = None, **options: Unpack[HookOptions]
     ) -> None:
         """`folder` defaults to one in the project's folder in Reverie's home."""
-        app = _app(options)
+        app = app_of(options)
         self._folder = Path(folder) if folder else app.project.folder / _FOLDER
         self._scrubber = app.scrubber
         self._known: dict[Path, set[str]] = {}
@@ -220,16 +217,6 @@ class ReverieSessionStore(SessionStore):
         if not subpath:
             return project / f"{_quoted(key['session_id'])}{_LINES}"
         return project / _quoted(key["session_id"]) / f"{_quoted(subpath)}{_LINES}"
-
-
-def _app(options: HookOptions) -> Workspace:
-    place = Location.of(
-        options.get("project"),
-        options.get("home"),
-        options.get("settings"),
-        user=options.get("user"),
-    )
-    return open_for(options.get("memory"), place)[0]
 
 
 def _no_dream(project: Path) -> None:

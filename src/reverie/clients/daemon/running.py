@@ -7,13 +7,14 @@ import hmac
 import json
 import logging
 import os
+import re
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from logging.handlers import RotatingFileHandler
@@ -21,9 +22,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import reverie
-from reverie.clients.daemon import wire
 from reverie.clients.daemon.control import Address, DaemonPlace
-from reverie.clients.daemon.service import Service
+from reverie.clients.daemon.service import Service, WorkQueue
 from reverie.clients.hook_client import EARLY, LARGEST, PROCESSING, PROJECT, SOCKET, STARTING
 from reverie.clients.hooks.dialects import DIALECTS
 from reverie.logs import WithoutSecrets
@@ -46,6 +46,105 @@ LONGEST_LOG = 1024 * 1024
 _PAUSE = 0.05
 
 Ending: TypeAlias = Literal["busy", "stopped", "idle", "changed"]
+
+
+# --- the HTTP subset: one POST for each connection, parsed strictly ---
+
+LONGEST_HEAD = 32 * 1024
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+_FIRST = re.compile(rb"([A-Z]{1,16}) (/[!-~]{0,500}) HTTP/1\.[01]")
+_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00\r\n]*?)[ \t]*")
+
+
+class Refused(Exception):
+    """The request is refused with this HTTP status."""
+
+    def __init__(self, status: HTTPStatus) -> None:
+        super().__init__(f"{status.value} {status.phrase}")
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The path and header fields of a request."""
+
+    path: str
+    fields: Mapping[str, str]
+
+    @property
+    def waits(self) -> bool:
+        """Does the sender wait for `100 Continue` before it sends the body?"""
+        expected = self.fields.get("expect", "").lower()
+        if expected not in ("", "100-continue"):
+            raise Refused(HTTPStatus.EXPECTATION_FAILED)
+        return bool(expected)
+
+
+async def read_head(reader: asyncio.StreamReader) -> Head:
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.LimitOverrunError:
+        raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE) from None
+    except asyncio.IncompleteReadError:
+        raise Refused(HTTPStatus.BAD_REQUEST) from None
+    return parse_head(head)
+
+
+def body_size(head: Head, most: int) -> int:
+    """The length of the body; refused if it exceeds `most`."""
+    size = _size(head.fields)
+    if size > most:
+        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    return size
+
+
+async def read_body(reader: asyncio.StreamReader, size: int) -> bytes:
+    try:
+        return await reader.readexactly(size)
+    except asyncio.IncompleteReadError:
+        raise Refused(HTTPStatus.BAD_REQUEST) from None
+
+
+def parse_head(head: bytes) -> Head:
+    """Path and fields of a POST; a request with a repeated field is refused."""
+    first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    request = _FIRST.fullmatch(first)
+    if request is None:
+        raise Refused(HTTPStatus.BAD_REQUEST)
+    if request[1] != b"POST":
+        raise Refused(HTTPStatus.METHOD_NOT_ALLOWED)
+    fields: dict[str, str] = {}
+    for line in lines:
+        found = _FIELD.fullmatch(line)
+        name = found[1].decode().lower() if found else ""
+        if found is None or name in fields:
+            raise Refused(HTTPStatus.BAD_REQUEST)
+        fields[name] = found[2].decode("latin-1")
+    return Head(request[2].decode(), fields)
+
+
+def response(status: HTTPStatus, body: bytes = b"") -> bytes:
+    kind = "application/json" if body.startswith(b"{") else "text/plain; charset=utf-8"
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {kind}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def _size(fields: Mapping[str, str]) -> int:
+    if "transfer-encoding" in fields:
+        raise Refused(HTTPStatus.NOT_IMPLEMENTED)
+    length = fields.get("content-length")
+    if length is None:
+        raise Refused(HTTPStatus.LENGTH_REQUIRED)
+    if not re.fullmatch(r"[0-9]{1,12}", length):
+        raise Refused(HTTPStatus.BAD_REQUEST)
+    return int(length)
+
+
+# --- the process ---
 
 
 def run(home: Path) -> Ending:
@@ -118,7 +217,7 @@ class Daemon:
         self._stop_requested = asyncio.Event()
         self._servers: list[asyncio.Server] = []
         self._connections = 0
-        self._queue = wire.WorkQueue(place.home)
+        self._queue = WorkQueue(place.home)
         self._service = Service(place.home, self._queue)
         self._address = Address(0, 0, place.token(), reverie.__version__, 0.0)
 
@@ -128,7 +227,7 @@ class Daemon:
         self._place.socket.unlink(missing_ok=True)
         local = partial(self._connected, local=True)
         http = self._connected_over_http
-        unix = await asyncio.start_unix_server(local, SOCKET, limit=wire.LONGEST_HEAD)
+        unix = await asyncio.start_unix_server(local, SOCKET, limit=LONGEST_HEAD)
         try:
             tcp = await _on_loopback(http, known.port if known else 0)
         except OSError:
@@ -182,7 +281,7 @@ class Daemon:
     ) -> None:
         """Limit connections: any user of this machine can connect here, unlike to the socket."""
         if self._connections >= MOST_CONNECTIONS:
-            writer.write(wire.response(HTTPStatus.SERVICE_UNAVAILABLE))
+            writer.write(response(HTTPStatus.SERVICE_UNAVAILABLE))
             writer.close()
             return
         self._connections += 1
@@ -198,11 +297,11 @@ class Daemon:
         with suppress(OSError):
             try:
                 writer.write(await self._answered(reader, writer, local=local))
-            except wire.Refused as refused:
-                writer.write(wire.response(refused.status))
+            except Refused as refused:
+                writer.write(response(refused.status))
                 await _discard_rest(reader, writer)
             except TimeoutError:
-                writer.write(wire.response(HTTPStatus.REQUEST_TIMEOUT))
+                writer.write(response(HTTPStatus.REQUEST_TIMEOUT))
             await writer.drain()
             writer.close()
             await writer.wait_closed()
@@ -211,45 +310,45 @@ class Daemon:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, local: bool
     ) -> bytes:
         async with asyncio.timeout(READ_SECONDS):
-            head = await wire.read_head(reader)
+            head = await read_head(reader)
             if not local:
                 self._admit(head)
             elif EARLY.lower() in head.fields:
                 writer.write(PROCESSING)
-            size = wire.body_size(head, LARGEST if local else LARGEST_HTTP)
+            size = body_size(head, LARGEST if local else LARGEST_HTTP)
             if head.waits:
-                writer.write(wire.CONTINUE)
-            body = await wire.read_body(reader, size)
+                writer.write(CONTINUE)
+            body = await read_body(reader, size)
             # After a pause of this process, requests wait here whose senders have given up: an answer
             # that is not delivered must not count as shown. One round of the loop tells.
             await asyncio.sleep(0)
             if local and reader.at_eof():
-                raise wire.Refused(HTTPStatus.REQUEST_TIMEOUT)
+                raise Refused(HTTPStatus.REQUEST_TIMEOUT)
         self._used = time.monotonic()
         match head.path.split("/"):
             case ["", "hook", client, event] if client in DIALECTS and event:
                 project = _project(head) if local else ""
                 answer = await self._service.hook(client, event, body, project)
-                return wire.response(HTTPStatus.OK, answer)
+                return response(HTTPStatus.OK, answer)
             case ["", "tool", name] if local:
                 answer = await self._service.tool(name, body, _project(head))
-                return wire.response(HTTPStatus.OK, answer)
+                return response(HTTPStatus.OK, answer)
             case ["", "status"] if local:
-                return wire.response(HTTPStatus.OK, json.dumps(self._status()).encode())
+                return response(HTTPStatus.OK, json.dumps(self._status()).encode())
             case ["", "stop"] if local:
                 self.stop()
-                return wire.response(HTTPStatus.OK)
+                return response(HTTPStatus.OK)
             case _:
-                raise wire.Refused(HTTPStatus.NOT_FOUND)
+                raise Refused(HTTPStatus.NOT_FOUND)
 
-    def _admit(self, head: wire.Head) -> None:
+    def _admit(self, head: Head) -> None:
         """Refuse requests without the token, and those of a web page that found the port."""
         port = self._address.port
         if head.fields.get("host") not in (f"127.0.0.1:{port}", f"localhost:{port}"):
-            raise wire.Refused(HTTPStatus.FORBIDDEN)
+            raise Refused(HTTPStatus.FORBIDDEN)
         given = head.fields.get("authorization", "").encode("latin-1", "replace")
         if not hmac.compare_digest(given, f"Bearer {self._address.token}".encode()):
-            raise wire.Refused(HTTPStatus.UNAUTHORIZED)
+            raise Refused(HTTPStatus.UNAUTHORIZED)
 
     def _status(self) -> dict[str, Any]:
         tallies = self._service.tallies
@@ -267,7 +366,7 @@ class Daemon:
 
 
 async def _on_loopback(connected: Any, port: int) -> asyncio.Server:
-    return await asyncio.start_server(connected, "127.0.0.1", port, limit=wire.LONGEST_HEAD)
+    return await asyncio.start_server(connected, "127.0.0.1", port, limit=LONGEST_HEAD)
 
 
 async def _discard_rest(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -275,7 +374,7 @@ async def _discard_rest(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
     writer.write_eof()
     with suppress(TimeoutError):
         async with asyncio.timeout(DISCARD_SECONDS):
-            while await reader.read(wire.LONGEST_HEAD):
+            while await reader.read(LONGEST_HEAD):
                 pass
 
 
@@ -284,7 +383,7 @@ def _another_version(first: Stamp, before: Stamp, now: Stamp) -> bool:
     return now is not None and now != first and now == before
 
 
-def _project(head: wire.Head) -> str:
+def _project(head: Head) -> str:
     with suppress(ValueError):
         return bytes.fromhex(head.fields.get(PROJECT.lower(), "")).decode("utf-8", "replace")
     return ""

@@ -11,8 +11,11 @@ import asyncio
 import json
 import logging
 import os
+import subprocess
+import sys
 import time
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +23,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from reverie.clients.daemon.wire import WorkQueue
 from reverie.clients.files import Clients
 from reverie.clients.hook_client import FOLDER, LISTED
 from reverie.clients.hooks.dialects import DIALECTS
@@ -125,6 +127,65 @@ class Tally:
     def as_json(self) -> dict[str, Any]:
         taken = round(median(self.milliseconds), 2) if self.milliseconds else None
         return {"count": self.count, "errors": self.errors, "median_ms": taken}
+
+
+Work = Callable[[], None]
+
+
+class WorkQueue:
+    """A queue of background work; newer work under a key replaces work still waiting under it."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[str, Work] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._dreams: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def busy(self) -> bool:
+        return self._task is not None
+
+    def add(self, key: str, work: Work) -> None:
+        """Queue work; may be called from any thread."""
+        self._loop.call_soon_threadsafe(self._put, key, work)
+
+    def begin_dream(self, root: Path) -> None:
+        """Start a dream in a process that outlives the daemon."""
+        command = [sys.executable, "-P", "-m", "reverie", "dream"]
+        command += ["--project", str(root), "--home", str(self._home), "--quiet"]
+        null = subprocess.DEVNULL
+        self._dreams.append(
+            subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
+        )
+        log.info("started a dream of %s", root)
+
+    def reap(self) -> None:
+        self._dreams = [dream for dream in self._dreams if dream.poll() is None]
+
+    async def drain(self, seconds: float) -> None:
+        """Wait for the queued work to finish, for at most this long."""
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=seconds)
+
+    def _put(self, key: str, work: Work) -> None:
+        self._waiting[key] = work
+        if self._task is None:
+            self._task = asyncio.create_task(self._work())
+
+    async def _work(self) -> None:
+        try:
+            while self._waiting:
+                work = self._waiting.pop(next(iter(self._waiting)))
+                await self._run(work)
+        finally:
+            self._task = None
+
+    async def _run(self, work: Work) -> None:
+        try:
+            await asyncio.to_thread(work)
+        except Exception:  # the next work in the queue must still run
+            log.exception("work after a hook failed")
 
 
 class Service:

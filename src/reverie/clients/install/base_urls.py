@@ -7,8 +7,7 @@ send requests on to.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from reverie.clients.install import entries, files, json_text
@@ -30,17 +29,11 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonMembers:
+class JsonMembers(ClientFile):
     """Values of ours in a client's JSON file."""
 
-    role: str
-    path: Path
     members: tuple[Member, ...]
     comments: bool = False
-    wanted: bool = True
-
-    def moved(self, path: Path) -> JsonMembers:
-        return replace(self, path=path)
 
     def holds(self, text: str | None) -> bool:
         value = self._value(text)
@@ -106,16 +99,10 @@ def _line_of(text: str, word: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class CodexProvider:
+class CodexProvider(ClientFile):
     """A provider of ours in Codex's configuration, chosen by a line at the top."""
 
-    role: str
-    path: Path
     url: str
-    wanted: bool = True
-
-    def moved(self, path: Path) -> CodexProvider:
-        return replace(self, path=path)
 
     def holds(self, text: str | None) -> bool:
         value = files.parse_toml(text or "")
@@ -155,9 +142,6 @@ class CodexProvider:
         left = files.toml_removed(kept, self._name, NOTE) if self.present(kept) else kept
         return None if created and not left.strip() else left
 
-    def made(self, base: str | None) -> list[Where]:
-        return []
-
     @property
     def _name(self) -> tuple[str, str]:
         return ("model_providers", _PROVIDER)
@@ -168,23 +152,14 @@ class CodexProvider:
 
 
 @dataclass(frozen=True, slots=True)
-class EnvironmentFile:
+class EnvironmentFile(ClientFile):
     """A variable in a file of variables that the client reads."""
 
-    role: str
-    path: Path
     name: str
     value: str
-    wanted: bool = True
-
-    def moved(self, path: Path) -> EnvironmentFile:
-        return replace(self, path=path)
 
     def holds(self, text: str | None) -> bool:
         return self._line in (text or "").splitlines()
-
-    def present(self, text: str | None) -> bool:
-        return self.holds(text)
 
     def added(self, base: str | None, current: str | None) -> str | None:
         text = base or ""
@@ -199,9 +174,6 @@ class EnvironmentFile:
         lines = text.splitlines(keepends=True)
         left = "".join(line for line in lines if line.rstrip("\r\n") not in ours)
         return None if created and not left.strip() else left
-
-    def made(self, base: str | None) -> list[Where]:
-        return []
 
     @property
     def _line(self) -> str:

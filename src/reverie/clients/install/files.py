@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Self
 
 from reverie.clients.install import entries
 from reverie.clients.install.entries import Entry, Server, Switch
@@ -140,49 +141,47 @@ NOTE = "Written by `reverie install`; `reverie uninstall` takes it out again."
 SERVERS = ("mcp_servers", entries.NAME)
 
 
-class ClientFile(Protocol):
-    """One file of a client, edited as text; None stands for a file that does not exist."""
-
-    @property
-    def role(self) -> str: ...
-    @property
-    def path(self) -> Path: ...
-    @property
-    def wanted(self) -> bool:
-        """Should the file hold any of our entries?"""
-        ...
-
-    def moved(self, path: Path) -> ClientFile:
-        """The same file at another path."""
-        ...
-
-    def holds(self, text: str | None) -> bool:
-        """Does the file hold all our entries, up to date?"""
-        ...
-
-    def present(self, text: str | None) -> bool:
-        """Does the file hold any of our entries?"""
-        ...
-
-    def added(self, base: str | None, current: str | None) -> str | None:
-        """`base`, which has none of our entries, with them added; `current` is the text on disk."""
-        ...
-
-    def removed(self, text: str, made: Sequence[Where] | None, *, created: bool) -> str | None:
-        """The text without our entries; None if nothing is left of a file we `created`."""
-        ...
-
-    def made(self, base: str | None) -> list[Where]:
-        """The containers that `added` will create."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class JsonFile:
-    """Hooks and the MCP server in JSON; `comments` if the client accepts comments."""
+class ClientFile(ABC):
+    """One file of a client, edited as text; None stands for a file that does not exist."""
 
     role: str
     path: Path
+
+    @property
+    def wanted(self) -> bool:
+        """Should the file hold any of our entries?"""
+        return True
+
+    def moved(self, path: Path) -> Self:
+        """The same file at another path."""
+        return replace(self, path=path)
+
+    @abstractmethod
+    def holds(self, text: str | None) -> bool:
+        """Does the file hold all our entries, up to date?"""
+
+    def present(self, text: str | None) -> bool:
+        """Does the file hold any of our entries?"""
+        return self.holds(text)
+
+    @abstractmethod
+    def added(self, base: str | None, current: str | None) -> str | None:
+        """`base`, which has none of our entries, with them added; `current` is the text on disk."""
+
+    @abstractmethod
+    def removed(self, text: str, made: Sequence[Where] | None, *, created: bool) -> str | None:
+        """The text without our entries; None if nothing is left of a file we `created`."""
+
+    def made(self, base: str | None) -> list[Where]:
+        """The containers that `added` will create."""
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFile(ClientFile):
+    """Hooks and the MCP server in JSON; `comments` if the client accepts comments."""
+
     client: str
     entries: tuple[Entry, ...]
     # The table that holds our server, if the file has one.
@@ -194,9 +193,6 @@ class JsonFile:
     @property
     def wanted(self) -> bool:
         return bool(self.entries)
-
-    def moved(self, path: Path) -> JsonFile:
-        return replace(self, path=path)
 
     def holds(self, text: str | None) -> bool:
         value = entries.value_of(_object(text), comments=self.comments)
@@ -247,17 +243,16 @@ def _object(text: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TomlFile:
+class TomlFile(ClientFile):
     """The MCP server as a table in Codex's configuration."""
 
-    role: str
-    path: Path
     program: str
     arguments: Sequence[str]
-    wanted: bool
+    with_server: bool
 
-    def moved(self, path: Path) -> TomlFile:
-        return replace(self, path=path)
+    @property
+    def wanted(self) -> bool:
+        return self.with_server
 
     def holds(self, text: str | None) -> bool:
         there = toml_table(parse_toml(text or ""), SERVERS)
@@ -279,28 +274,16 @@ class TomlFile:
         left = toml_removed(text, SERVERS, NOTE) if self.present(text) else text
         return None if created and not left.strip() else left
 
-    def made(self, base: str | None) -> list[Where]:
-        return []
-
     @property
     def _values(self) -> dict[str, str | list[str]]:
         return {"command": self.program, "args": [*self.arguments]}
 
 
 @dataclass(frozen=True, slots=True)
-class WholeFile:
+class WholeFile(ClientFile):
     """A file that Reverie owns entirely; its first line says so."""
 
-    role: str
-    path: Path
     text: str
-
-    @property
-    def wanted(self) -> bool:
-        return True
-
-    def moved(self, path: Path) -> WholeFile:
-        return replace(self, path=path)
 
     def holds(self, text: str | None) -> bool:
         return text == self.text
@@ -315,6 +298,3 @@ class WholeFile:
 
     def removed(self, text: str, made: Sequence[Where] | None, *, created: bool) -> str | None:
         return None if self.present(text) else text
-
-    def made(self, base: str | None) -> list[Where]:
-        return []
