@@ -49,7 +49,6 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/agent/shell_commands/test_reads_only.py",
     ),
     "reverie.agent.shell_commands.git": ("tests/agent/shell_commands/test_reads_only.py",),
-    "reverie.agent.shell_commands.programs": ("tests/agent/shell_commands/test_reads_only.py",),
     "reverie.agent.shell_commands.syntax": (
         "tests/agent/shell_commands/test_syntax.py",
         "tests/agent/shell_commands/test_reads_only.py",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from reverie.agent.kit.bash import bash_tool
-from reverie.agent.kit.edit import edit_tool, write_tool
-from reverie.agent.kit.read import read_tool
+from reverie.agent.kit.editing import edit_tool, read_tool, write_tool
 from reverie.agent.kit.search import glob_tool, grep_tool
 from reverie.agent.tools import Arguments, Todo, Tool, Workplace, always, objection, render
 from reverie.core.request import ToolSpec

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from reverie.agent.kit.read import picture
+from reverie.agent.kit.editing import picture
 from reverie.cli.invocation import printable, when
 from reverie.cli.talk import render
 from reverie.cli.talk.output import Paragraphs

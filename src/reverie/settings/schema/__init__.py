@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from reverie.settings.schema.memory import MEMORY
-from reverie.settings.schema.models import MODELS
-from reverie.settings.schema.programs import PROGRAMS
+from reverie.settings.schema.programs import MODELS, PROGRAMS
 from reverie.settings.schema.row import NEVER, NONE, PREFIX, Kind, Setting, Value
 
 __all__ = [
