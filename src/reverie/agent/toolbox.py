@@ -18,7 +18,16 @@ from typing import Any, Protocol, TypeAlias
 import fastjsonschema
 
 from reverie.agent.permissions import Call, Consent, HooksSay
-from reverie.agent.tools import Arguments, FolderCopy, Tool, ToolOutput, Workplace, always
+from reverie.agent.tools import (
+    Arguments,
+    FolderCopy,
+    Tool,
+    ToolOutput,
+    Workplace,
+    always,
+    parameters,
+    string,
+)
 from reverie.core.messages import Text, ToolResult, ToolUse
 from reverie.core.request import ToolSpec, tool_tokens
 from reverie.errors import InputError, ReverieError
@@ -36,22 +45,12 @@ _FIND = ToolSpec.of(
     FIND,
     "Find more tools by what they do. {count} tools are not listed here: {names}. The answer has their "
     f"descriptions and schemas; call them with {CALL}.",
-    {
-        "type": "object",
-        "properties": {"query": {"type": "string", "description": "a few words, or a tool's name"}},
-        "required": ["query"],
-        "additionalProperties": False,
-    },
+    parameters("query", query=string("a few words, or a tool's name")),
 )
 _CALL = ToolSpec.of(
     CALL,
     f"Call a tool that {FIND} found, with arguments that follow its schema.",
-    {
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
-        "required": ["name", "arguments"],
-        "additionalProperties": False,
-    },
+    parameters("name", "arguments", name=string(), arguments={"type": "object"}),
 )
 
 

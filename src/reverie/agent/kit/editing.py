@@ -12,7 +12,16 @@ from pathlib import Path
 from reverie.agent.kit import files
 from reverie.agent.kit import files as disk
 from reverie.agent.kit.files import TextFile, located, missing, plain, printable, real, shown
-from reverie.agent.tools import Arguments, FileRead, Tool, ToolOutput, Workplace, always
+from reverie.agent.tools import (
+    Arguments,
+    FileRead,
+    Tool,
+    ToolOutput,
+    Workplace,
+    always,
+    parameters,
+    string,
+)
 from reverie.core.messages import Document, Image, ResultContent
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
@@ -30,19 +39,12 @@ _SPEC = ToolSpec.of(
     "unless you ask for others with offset and limit. Images (PNG, JPEG, GIF, WebP) and PDF files "
     "are shown as they are. A folder gives the names in it. Read a file before you edit it; when "
     "you know several files you need, read them in one go.",
-    {
-        "type": "object",
-        "properties": {
-            "path": {
-                "type": "string",
-                "description": "The file; relative paths start at the working directory.",
-            },
-            "offset": {"type": "integer", "minimum": 1, "description": "The first line, from 1."},
-            "limit": {"type": "integer", "minimum": 1, "description": "How many lines."},
-        },
-        "required": ["path"],
-        "additionalProperties": False,
-    },
+    parameters(
+        "path",
+        path=string("The file; relative paths start at the working directory."),
+        offset={"type": "integer", "minimum": 1, "description": "The first line, from 1."},
+        limit={"type": "integer", "minimum": 1, "description": "How many lines."},
+    ),
 )
 
 
@@ -204,17 +206,13 @@ _EDIT = ToolSpec.of(
     "and must occur once: add lines around it until it does, or set replace_all to change every "
     "occurrence. The file must have been read; if it changed since, read it again. Line endings, "
     "encoding and permissions stay as they are.",
-    {
-        "type": "object",
-        "properties": {
-            "path": {"type": "string", "description": "The file to edit."},
-            "old_text": {"type": "string", "minLength": 1, "description": "What is there now."},
-            "new_text": {"type": "string", "description": "What shall be there."},
-            "replace_all": {"type": "boolean", "description": "Change every occurrence."},
-        },
-        "required": ["path", "old_text", "new_text"],
-        "additionalProperties": False,
-    },
+    parameters(
+        *("path", "old_text", "new_text"),
+        path=string("The file to edit."),
+        old_text=string("What is there now.", minLength=1),
+        new_text=string("What shall be there."),
+        replace_all={"type": "boolean", "description": "Change every occurrence."},
+    ),
 )
 
 
@@ -313,15 +311,11 @@ _WRITE = ToolSpec.of(
     "Create a file, or replace all of one. Missing folders are created. A file that exists must "
     "have been read first; to change part of it, use Edit. Line endings and encoding of a file "
     "that exists are kept.",
-    {
-        "type": "object",
-        "properties": {
-            "path": {"type": "string", "description": "The file to write."},
-            "content": {"type": "string", "description": "All that the file shall hold."},
-        },
-        "required": ["path", "content"],
-        "additionalProperties": False,
-    },
+    parameters(
+        *("path", "content"),
+        path=string("The file to write."),
+        content=string("All that the file shall hold."),
+    ),
 )
 
 
