@@ -85,15 +85,12 @@ class Dialect(Protocol[E]):
 
     def read(self, entries: Sequence[E]) -> list[Turn[E]]:
         """The conversation as Reverie's messages; tool results and the user's text are separate messages."""
-        ...
 
     def with_results(self, entries: Sequence[E], texts: Mapping[str, str]) -> list[E]:
         """The same entries, with the results of these calls replaced by these texts."""
-        ...
 
     def written(self, message: Message, names: Mapping[str, str]) -> list[E]:
         """A Reverie message as entries; `names` maps call ids to tool names."""
-        ...
 
 
 class _Reworded(Context):

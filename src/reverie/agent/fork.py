@@ -111,7 +111,6 @@ class SideAgents(Protocol):
 
     async def run(self, task: Task, hear: events.Announce = events.no_listener) -> Finished:
         """Raises what its model raises."""
-        ...
 
 
 @dataclass(slots=True)

@@ -131,7 +131,6 @@ class ToolHooks(Protocol):
     async def before_tool(self, call: Call, id_: str) -> HookAnswer: ...
     async def after_tool(self, call: Call, id_: str, output: ToolOutput) -> str:
         """Text to add to the result."""
-        ...
 
 
 class Toolbox:

@@ -30,15 +30,12 @@ class Mail(Protocol):
 
     def send(self, letter: Letter) -> str | None:
         """Send a letter; the reason when it is refused."""
-        ...
 
     def waiting(self) -> bool:
         """Whether there are letters to take."""
-        ...
 
     def take(self, room: int) -> Sequence[Letter]:
         """The next letters, about `room` characters; those not acknowledged come again."""
-        ...
 
     def acknowledge(self, letters: Sequence[Letter]) -> None: ...
 
@@ -218,17 +215,14 @@ class AgentHost(Protocol):
 
     def transcript(self, brief: Brief) -> str:
         """The path of the agent's own transcript."""
-        ...
 
     def open(
         self, member: Member, identity: AgentIdentity
     ) -> AbstractAsyncContextManager[AgentSession]:
         """A session for an agent in this process."""
-        ...
 
     async def launch(self, member: Member) -> None:
         """Run an agent in its own process until it ends; cancelling ends it."""
-        ...
 
 
 Report = Callable[[AgentIdentity, Member], Awaitable[None]]

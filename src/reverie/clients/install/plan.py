@@ -72,11 +72,9 @@ class Disk(Protocol):
 
     def read(self, path: Path) -> str | None:
         """A file's text; None if it does not exist."""
-        ...
 
     def missing(self, path: Path) -> tuple[Path, ...]:
         """The parent folders of a file that do not exist, outermost first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
