@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from reverie.recall.documents import Results, Scope
     from reverie.recall.ranker import IndexRanker
 
-
 # An agent's memory: this one, none (False), or that of its project (None).
 Remembering: TypeAlias = "Memory | Literal[False] | None"
 

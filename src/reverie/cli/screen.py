@@ -95,7 +95,6 @@ Result = TypeVar("Result")
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
-
 # Shells report 128 + N for a command that signal N ended.
 _SIGNAL_EXIT = 128
 

@@ -20,7 +20,6 @@ from reverie.files.locks import exclusive
 if TYPE_CHECKING:
     from reverie.workspace import Workspace
 
-
 _LARGEST = 64 * 1024 * 1024
 
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from reverie.core.messages import Block, Message
     from reverie.web.open_project import OpenProject, PageRequest
 
-
 A_PAGE = 25
 MESSAGES_A_PAGE = 60
 # A session that was written to within this many seconds is followed.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
-
 # Ways of naming that identify one memory; words of a title are a search.
 EXACT: tuple[handles.How, ...] = ("file", "id", "title")
 

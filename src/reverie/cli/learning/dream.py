@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
-
 AT = "03:17"
 
 

@@ -44,7 +44,6 @@ _NONE: dict[str | None, str] = {
     "problems": "No file has a problem.",
 }
 
-
 _OTHERS: dict[MemoryScope, str] = {
     "person": "about you (in every project)",
     "team": "the team's",

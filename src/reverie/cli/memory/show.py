@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
-
 _LONG = 2_000
 
 

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from reverie.subagents.listing import AgentStatus
     from reverie.workspace import Workspace
 
-
 _SCOPE = re.compile(r"--scope[= ](\w+)\s+")
 
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from reverie.session.options import SessionOptions
     from reverie.workspace import Workspace
 
-
 DRAIN_SECONDS = 60.0
 
 

@@ -67,7 +67,6 @@ OFFLINE_NOTE = (
     "Offline: no model is chosen, answers come from memory; `reverie models` lists models"
 )
 
-
 _ANSWERS: dict[str, Answer] = {"y": "yes", "yes": "yes", "a": "always", "always": "always"}
 
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from reverie.clients.install.plan import Installation
     from reverie.workspace import Workspace
 
-
 # Clients cancel a hook that takes longer.
 _TIMEOUT = 10.0
 # A noticeable delay before every prompt.

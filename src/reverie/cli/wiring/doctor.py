@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
-
 _SIGNS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "wrong": ("✗", "red")}
 
 

@@ -20,7 +20,6 @@ from reverie.errors import InputError
 if TYPE_CHECKING:
     from reverie.workspace import Workspace
 
-
 CLAUDE_CODE = "claude-code"
 
 _WAYS = {

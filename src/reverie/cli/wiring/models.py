@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from reverie.recall.gain import Found
     from reverie.workspace import Workspace
 
-
 ACTIONS = ("list", "use", "recall")
 _OFFERED = 5
 

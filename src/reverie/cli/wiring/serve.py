@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from reverie.server.worker import Worker
     from reverie.workspace import Workspace
 
-
 DEFAULT_PORT = 8642
 PASSWORD = "REVERIE_DATABASE_PASSWORD"
 _database_option = click.option(

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from reverie.workspace import Workspace
     from reverie.workspace.trust import AskedFile, ProjectTrust
 
-
 FILE = "settings.toml"
 
 

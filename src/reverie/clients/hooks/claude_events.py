@@ -30,7 +30,6 @@ _WRITTEN_BY_CLIENT = re.compile(
     r"\s*<(?:task-notification|command-|local-command-|bash-|system-reminder)"
 )
 
-
 # Tools whose file may have memories about it.
 FILE_TOOLS = ("Read", "Edit", "MultiEdit", "Write", "NotebookEdit")
 

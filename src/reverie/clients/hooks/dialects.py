@@ -260,7 +260,6 @@ _OPENCODE: Parsers = {
     "session.deleted": lambda data: SessionEnded(),
 }
 
-
 DIALECTS: Mapping[str, Dialect] = {
     claude_events.CLIENT: Dialect(claude_events.EVENTS, claude_events.parse, _render_claude_code),
     "codex": Dialect(frozenset(_CODEX), _parse_codex, _render_codex),

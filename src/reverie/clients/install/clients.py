@@ -259,11 +259,9 @@ _CURSOR = Client(
     ),
 )
 
-
 CLIENTS: dict[str, Client] = {
     client.name: client for client in (_CLAUDE_CODE, _CODEX, _GEMINI, _OPENCODE, _CURSOR)
 }
-
 
 SECONDS = 8.0
 _TRUSTED = ("trusted", "managed")

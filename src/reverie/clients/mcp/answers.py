@@ -103,7 +103,6 @@ _CALL_KEYS = ("claudecode/toolUseId", "toolUseId", "callId")
 
 _LONGEST = 120
 
-
 # Tells the caller how far a slow call is: done, total, in words.
 Progress: TypeAlias = Callable[[int, int, str], None]
 

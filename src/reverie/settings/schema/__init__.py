@@ -105,7 +105,6 @@ OTHER_VARIABLES: Final[dict[str, str]] = {
     "REVERIE_DATA": "Where tests and benchmarks find their data sets.",
 }
 
-
 _BY_KEY: Final = {row.key: row for row in SETTINGS if "*" not in row.key}
 _BY_VARIABLE: Final = {row.variable: row for row in _BY_KEY.values()}
 _NAMED: Final = tuple(row for row in SETTINGS if "*" in row.key)
