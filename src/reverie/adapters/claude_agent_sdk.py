@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 
 from reverie.adapters.bridge import app_of, missing
 from reverie.api.shared_loop import begin, close_at_exit
-from reverie.clients.hooks import claude_events
+from reverie.clients.hooks import dialects
 from reverie.clients.hooks.events import HookEvent, SessionStarted
 from reverie.clients.hooks.service import HookService
 from reverie.clients.hooks.session_context import opening
@@ -56,7 +56,7 @@ T = TypeVar("T")
 _MATCHERS = {
     "SessionStart": None,
     "UserPromptSubmit": None,
-    "PostToolUse": "|".join((*claude_events.OUTPUTS, f"{claude_events.MCP}.*")),
+    "PostToolUse": "|".join((*dialects.OUTPUTS, f"{dialects.MCP}.*")),
     "PreCompact": None,
     "Stop": None,
 }
@@ -97,7 +97,7 @@ class ReverieHooks:
     def instructions(self) -> str:
         """The memory section and the index, for `system_prompt`: the SDK calls no hook at the start."""
         event = HookEvent(
-            claude_events.CLIENT, "", str(self._app.working_folder), SessionStarted("startup")
+            dialects.CLAUDE_CODE, "", str(self._app.working_folder), SessionStarted("startup")
         )
         return opening(self._app, self._app.memory(), event)
 
@@ -122,9 +122,9 @@ class ReverieHooks:
         if self._service is None:
             # Dreams are left to `reverie dream` and the daemon: this process may end at any time.
             self._service = HookService(self._app, self._announce, self._schedule, _no_dream)
-        outcome = await self._service.handle(claude_events.parse(event, data))
+        outcome = await self._service.handle(dialects.parse_claude_code(event, data))
         # Instructions for a summary are plain text, which a callback cannot return.
-        return claude_events.answer(event, outcome)
+        return dialects.claude_code_answer(event, outcome)
 
     def _schedule(self, key: str, work: Callable[[], None]) -> None:
         """Schedule background work on the shared loop; may be called from any thread."""

@@ -203,7 +203,7 @@ class Service:
     async def hook(self, client: str, event: str, body: bytes, project: str = "") -> bytes:
         """The answer to a hook; a failure is counted, logged and answered with nothing."""
         # Unknown event names share one tally, or arbitrary names would fill the memory.
-        counted = event if event in DIALECTS[client].events else OTHER
+        counted = event if event in DIALECTS[client].names else OTHER
         tally = self.tallies.setdefault(f"{client}/{counted}", Tally())
         tally.count += 1
         began = time.perf_counter()

@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, unified_diff
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.clients.install.files import ClientFile
 from reverie.clients.install.json_text import Malformed, Splice, Where, spliced
 from reverie.errors import InputError
+
+if TYPE_CHECKING:
+    from reverie.clients.files import ClientFiles
 
 # Split at commas as well as lines: a file may consist of a single line.
 _PIECE = re.compile(r"[^,\n]+[,\n]?|[,\n]")
@@ -65,16 +68,6 @@ def _common(one: str, other: str) -> int:
 
 Scope = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
-
-
-class Disk(Protocol):
-    """What planning reads from the disk."""
-
-    def read(self, path: Path) -> str | None:
-        """A file's text; None if it does not exist."""
-
-    def missing(self, path: Path) -> tuple[Path, ...]:
-        """The parent folders of a file that do not exist, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +191,7 @@ class Plan:
 
 
 def install(
-    bare: Installation, files: Sequence[ClientFile], known: Installation | None, disk: Disk
+    bare: Installation, files: Sequence[ClientFile], known: Installation | None, disk: ClientFiles
 ) -> Plan:
     """Install into a client; `bare` names client and scope, `known` is the record of the last installation."""
     made = []
@@ -210,7 +203,7 @@ def install(
     return Plan(replace(bare, files=filed_now), tuple(change for change, _ in made))
 
 
-def uninstall(known: Installation, files: Sequence[ClientFile], disk: Disk) -> Plan:
+def uninstall(known: Installation, files: Sequence[ClientFile], disk: ClientFiles) -> Plan:
     """Remove our entries; a file that was not edited since is restored exactly.
 
     Covers the recorded files, or without a record the files an installation would write today.
@@ -224,7 +217,7 @@ def uninstall(known: Installation, files: Sequence[ClientFile], disk: Disk) -> P
     return Plan(replace(known, files=()), tuple(changes))
 
 
-def _uninstalled(file: ClientFile, filed: FileRecord | None, disk: Disk) -> Change:
+def _uninstalled(file: ClientFile, filed: FileRecord | None, disk: ClientFiles) -> Change:
     text = disk.read(file.path)
     with _naming_file(file.path):
         base = _base(file, text, filed)
@@ -232,7 +225,7 @@ def _uninstalled(file: ClientFile, filed: FileRecord | None, disk: Disk) -> Chan
 
 
 def _installed(
-    file: ClientFile, filed: FileRecord | None, disk: Disk
+    file: ClientFile, filed: FileRecord | None, disk: ClientFiles
 ) -> tuple[Change, FileRecord | None]:
     text = disk.read(file.path)
     with _naming_file(file.path):
