@@ -215,12 +215,12 @@ class Toolbox:
         hooks = self.hooks
         if hooks is None or not isinstance(checked, Call):
             return await self._output(checked)
-        said = await hooks.before_tool(checked, use.id)
-        if said.refusal is not None:
-            return ToolOutput.error(said.refusal)
-        if said.input is not None:
-            checked = self._check(ToolUse(use.id, use.name, json.dumps(dict(said.input))))
-        output = await self._output(checked, said.permission)
+        answer = await hooks.before_tool(checked, use.id)
+        if answer.refusal is not None:
+            return ToolOutput.error(answer.refusal)
+        if answer.input is not None:
+            checked = self._check(ToolUse(use.id, use.name, json.dumps(dict(answer.input))))
+        output = await self._output(checked, answer.permission)
         if isinstance(checked, Call) and (more := await hooks.after_tool(checked, use.id, output)):
             return ToolOutput((*output.content, Text(more)), output.is_error)
         return output

@@ -315,8 +315,8 @@ async def _judged(
         f"The message:\n{turn.prompt}\n\nWhat was done:\n{turn.done[:4_000]}\n\n"
         f"First answer:\n{order[0].text}\n\nSecond answer:\n{order[1].text}"
     )
-    said = (await ask(model, text, system=_JUDGE)).text.upper()
-    won = 1.0 if "FIRST" in said else -1.0 if "SECOND" in said else 0.0
+    reply = (await ask(model, text, system=_JUDGE)).text.upper()
+    won = 1.0 if "FIRST" in reply else -1.0 if "SECOND" in reply else 0.0
     return won if first else -won
 
 

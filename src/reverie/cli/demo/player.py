@@ -301,14 +301,14 @@ class Player:
         actor.enter(scene)
         if scene.compacts and "autocompact" not in self.run.off:
             await session.upkeep.compact_now(instructions=scene.compacts)
-        said = ""
+        reply = ""
         async with aclosing(session.run(scene.person)) as stream:
             async for event in stream:
                 if isinstance(event, events.Replied):
-                    said = event.reply.text
+                    reply = event.reply.text
                     self.at += _REPLY_SECONDS
         await session.background.drain(_DRAIN_SECONDS)
-        return said
+        return reply
 
     def _models(self, actor: script.Actor) -> list[Model]:
         """The main model and the selector, billed like real ones."""

@@ -47,8 +47,8 @@ def failure(message: str) -> dict[str, Any]:
     return {"content": [text(message)], "isError": True}
 
 
-def text(said: str) -> dict[str, Any]:
-    return {"type": "text", "text": sendable(said)}
+def text(content: str) -> dict[str, Any]:
+    return {"type": "text", "text": sendable(content)}
 
 
 # As `prompts/list` gives them.
