@@ -15,7 +15,7 @@ from string import Template
 from textwrap import shorten
 from typing import NamedTuple
 
-from reverie.cli.demo import screen
+from reverie.cli import demo as screen
 from reverie.cli.demo.player import COMPACTION, MODEL, NOTES, WINDOW, Run, Turn
 from reverie.cli.demo.script import read
 from reverie.cli.invocation import dollars, share, tokens

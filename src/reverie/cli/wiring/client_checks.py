@@ -20,13 +20,13 @@ from reverie.cli.invocation import Finding
 from reverie.cli.memories import shown_path
 from reverie.cli.wiring import client_plans
 from reverie.cli.wiring.client_plans import home_of, installations, places_of
-from reverie.clients.files import open_proxied
 from reverie.clients.hook_client import LOG
 from reverie.clients.hooks.events import TRIAL
 from reverie.clients.install.base_urls import base_url_files
 from reverie.clients.install.clients import CLIENTS, hindrance, untrusted_events
 from reverie.clients.install.entries import value_of
 from reverie.clients.install.json_text import Malformed
+from reverie.clients.install.plan import open_proxied
 from reverie.clients.install.wiring import WAYS, InstallOptions
 from reverie.clients.mcp import INSTALL_PACKAGE, package_installed
 from reverie.errors import ReverieError
@@ -34,9 +34,8 @@ from reverie.files.json_files import read_json
 from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
-    from reverie.clients.files import Clients
     from reverie.clients.install.files import ClientFile
-    from reverie.clients.install.plan import Installation
+    from reverie.clients.install.plan import Clients, Installation
     from reverie.workspace import Workspace
 
 # Clients cancel a hook that takes longer.
@@ -57,7 +56,7 @@ _MANAGED = (
 
 def examine_clients(app: Workspace) -> Iterator[Finding]:
     """Check every client Reverie is installed in, for the person and for this project."""
-    from reverie.clients.files import open_clients
+    from reverie.clients.install.plan import open_clients
 
     clients = open_clients(app)
     for one in installations(clients):

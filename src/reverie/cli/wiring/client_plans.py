@@ -25,7 +25,7 @@ from reverie.settings import projects
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from reverie.clients.files import Clients
+    from reverie.clients.install.plan import Clients
     from reverie.workspace import Workspace
 
 names = click.argument(

@@ -80,7 +80,7 @@ def install_command(
     reverie install cursor --scope project --no-mcp
     reverie install claude-code --proxy
     """
-    from reverie.clients.files import open_clients
+    from reverie.clients.install.plan import open_clients
 
     app = frame.app()
     if proxy:
@@ -125,8 +125,8 @@ def _install_proxy(
     yes: bool,
 ) -> None:
     """Set the base URLs of clients to the proxy's address."""
-    from reverie.clients.files import open_proxied
     from reverie.clients.install.base_urls import base_url_files
+    from reverie.clients.install.plan import open_proxied
 
     proxied = open_proxied(app)
     installed = client_plans.installations(proxied)
@@ -246,7 +246,7 @@ def uninstall_command(
     reverie uninstall claude-code --dry-run
     reverie uninstall codex gemini --yes
     """
-    from reverie.clients.files import open_clients
+    from reverie.clients.install.plan import open_clients
 
     app = frame.app()
     proxied = _uninstall_proxy(frame, app, names, scope, dry=dry_run, yes=yes)
@@ -281,8 +281,8 @@ def _uninstall_proxy(
     yes: bool,
 ) -> list[Plan]:
     """Restore the base URLs that `reverie install --proxy` set."""
-    from reverie.clients.files import open_proxied
     from reverie.clients.install.base_urls import base_url_files
+    from reverie.clients.install.plan import open_proxied
 
     proxied = open_proxied(app)
     places = client_plans.places_of(app)

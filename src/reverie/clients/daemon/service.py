@@ -23,7 +23,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from reverie.clients.files import Clients
 from reverie.clients.hook_client import FOLDER, LISTED
 from reverie.clients.hooks.dialects import DIALECTS
 from reverie.clients.hooks.events import TRIAL, HookEvent, Ignored, SessionStarted
@@ -31,6 +30,7 @@ from reverie.clients.hooks.service import HookService
 from reverie.clients.install import files
 from reverie.clients.install.entries import NAME
 from reverie.clients.install.json_text import Malformed
+from reverie.clients.install.plan import Clients
 from reverie.clients.mcp.calls import read_only_tool
 from reverie.errors import InputError, ReverieError
 from reverie.events import Event, MemoriesSaved, TroubleNoted
