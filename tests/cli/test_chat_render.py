@@ -15,7 +15,8 @@ from reverie.agent.tools import Arguments, Tool, Workplace
 from reverie.cli.talk import render, terminal
 from reverie.cli.talk.chat import question
 from reverie.cli.talk.chat_session import EventPrinter
-from reverie.cli.talk.terminal import Canvas, Question, Status, Tally
+from reverie.cli.talk.full_terminal import Canvas
+from reverie.cli.talk.terminal import Question, Status, Tally
 from reverie.core.messages import Image, Message, Text, ToolResult, new_message
 from reverie.core.prompt_cache.chain import Change
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
