@@ -20,7 +20,6 @@ from reverie.cli.invocation import (
 from reverie.cli.memories import (
     PERSON,
     author_of,
-    handle,
     opened,
     opened_for,
     private,
@@ -67,7 +66,7 @@ def _wanted(app: Workspace, what: tuple[str, ...], scope: MemoryScope | None) ->
 
     if not what:
         return changes(private(app, scope))
-    memory, name = required_or_gone(app, handle(what), scope)
+    memory, name = required_or_gone(app, " ".join(what), scope)
     return memory.changes(name)
 
 
@@ -90,7 +89,7 @@ def blame(frame: Invocation, what: tuple[str, ...], team: bool) -> None:
     \b
     reverie blame project_audit.md
     """
-    memory, name = opened_for(frame.app(), handle(what), team=team)
+    memory, name = opened_for(frame.app(), " ".join(what), team=team)
     lines = up_to_date(memory).history.blame(name)
     data = [_blamed_json(line.number, line.text, line.revision) for line in lines]
     frame.answer(data, _blame_lines([(line.revision, line.text) for line in lines]))

@@ -21,7 +21,6 @@ from reverie.cli.invocation import (
 )
 from reverie.cli.memories import (
     PERSON,
-    label,
     opened_for,
     private,
     shown_path,
@@ -49,7 +48,7 @@ class Target:
 
     @property
     def label(self) -> str:
-        return label(self.memory, self.file)
+        return self.memory.label(self.file)
 
 
 @reverie_command(name="forget")

@@ -17,8 +17,6 @@ from reverie.cli.invocation import (
 )
 from reverie.cli.memories import (
     PERSON,
-    handle,
-    label,
     mention_former,
     opened,
     opened_for,
@@ -221,9 +219,9 @@ def pin(frame: Invocation, what: tuple[str, ...], off: bool, team: bool) -> None
     reverie pin feedback_real_database.md
     reverie pin feedback_real_database.md --off
     """
-    memory, name = opened_for(frame.app(), handle(what), team=team)
+    memory, name = opened_for(frame.app(), " ".join(what), team=team)
     revision = memory.keeper.pin(name, PERSON, pinned=not off)
-    shown = label(memory, name)
+    shown = memory.label(name)
     data = {
         "file": shown,
         "pinned": not off,
@@ -259,13 +257,13 @@ def retire(frame: Invocation, what: tuple[str, ...], by: str | None, off: bool, 
     from reverie.memory.changes.draft import Declined
 
     app = frame.app()
-    memory, name = opened_for(app, handle(what), team=team)
-    shown = label(memory, name)
+    memory, name = opened_for(app, " ".join(what), team=team)
+    shown = memory.label(name)
     if by:
         newer_memory, newer = opened_for(app, by, team=team)
         if newer_memory.place != memory.place:
             raise InputError(f"{shown} and {by} are in different memories; move one of them first")
-        by = label(newer_memory, newer)
+        by = newer_memory.label(newer)
         outcome = memory.keeper.retire(name, newer, PERSON)
         if isinstance(outcome, Declined):
             raise InputError("; ".join(filter(None, (outcome.reason, outcome.advice))))
@@ -302,7 +300,7 @@ def move(frame: Invocation, what: tuple[str, ...], scope: MemoryScope) -> None:
     """
     app = frame.app()
     require_team(app, team=scope == "team")
-    memory, name = opened_for(app, handle(what))
+    memory, name = opened_for(app, " ".join(what))
     old = memory.label(name)
     fresh = app.move(old, scope, PERSON)
     data = {"from": old, "file": fresh, "scope": scope}

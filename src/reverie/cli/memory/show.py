@@ -19,7 +19,7 @@ from reverie.cli.invocation import (
     styled,
     when,
 )
-from reverie.cli.memories import author_of, handle, label, private, revision_json, up_to_date
+from reverie.cli.memories import author_of, private, revision_json, up_to_date
 from reverie.core.codec import message_to_json
 from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
 from reverie.errors import InputError
@@ -114,7 +114,7 @@ def command(
     reverie show HEAD~1
     """
     app = frame.app()
-    what = handle(words)
+    what = " ".join(words)
     if as_of is not None:
         _show_past(frame, app, what, as_of)
         return
@@ -166,7 +166,7 @@ def _memory(frame: Invocation, app: Workspace, what: str, *, exact: bool) -> Sho
 
     memory, name = required(app, what, ways=EXACT if exact else ())
     stored = memory.keeper.require(name)
-    file = label(memory, stored.topic.file)
+    file = memory.label(stored.topic.file)
     entries = {entry.file: entry.mtime for entry in memory.store.entries()}
     return partial(_show_memory, frame, app, file, stored.topic, entries.get(stored.topic.file))
 
@@ -184,7 +184,7 @@ def _show_past(frame: Invocation, app: Workspace, what: str, as_of: datetime) ->
     if data is None:
         raise InputError(f"{name} was not there on {day}; `reverie log {name}` shows when it was")
     then = datetime.fromtimestamp(revision.at, UTC)
-    _show_memory(frame, app, label(memory, name), topic.parse(data, name), then)
+    _show_memory(frame, app, memory.label(name), topic.parse(data, name), then)
 
 
 def _show_memory(

@@ -20,8 +20,6 @@ from reverie.cli.invocation import (
 )
 from reverie.cli.memories import (
     PERSON,
-    handle,
-    label,
     mention_former,
     opened_for,
     require_team,
@@ -256,7 +254,7 @@ def edit(frame: Invocation, what: tuple[str, ...], fresh: bool, team: bool) -> N
     EDITOR=nano reverie edit project_audit.md
     """
     app = frame.app()
-    memory, name = opened_for(app, handle(what), team=team)
+    memory, name = opened_for(app, " ".join(what), team=team)
     up_to_date(memory)
     draft = DraftFile(memory.place.state, name)
     _begin(memory, draft, name, shown_path(app, draft.path), fresh=fresh)
@@ -265,7 +263,7 @@ def edit(frame: Invocation, what: tuple[str, ...], fresh: bool, team: bool) -> N
         click.echo(f"reverie: {printable(problem)}", err=True)
         click.echo(printable(f"  your text is kept in {shown_path(app, draft.path)}"), err=True)
         if not (at_terminal() and click.confirm("Open it again?", default=True, err=True)):
-            click.echo(printable(f"  continue with: reverie edit {label(memory, name)}"), err=True)
+            click.echo(printable(f"  continue with: reverie edit {memory.label(name)}"), err=True)
             frame.show({**data, "problem": problem, "draft": str(draft.path)}, ())
             click.get_current_context().exit(1)
         problem, data = _edited(memory, draft, name)
@@ -292,7 +290,7 @@ def _edited(memory: OpenMemory, draft: DraftFile, name: str) -> tuple[str | None
         draft.replace(found.text.encode("utf-8", "surrogateescape"))
     data = draft.read()
     base = base_of(memory, name, draft.base)
-    result: dict[str, Any] = {"file": label(memory, name), "saved": False, "revision": None}
+    result: dict[str, Any] = {"file": memory.label(name), "saved": False, "revision": None}
     if data == render(base.topic):
         draft.discard()
         if failed is not None:

@@ -167,7 +167,7 @@ class Chat:
         if not running:
             return
         chat.show(render.aside(f"finishing {', '.join(running)}… Ctrl-C to skip"))
-        await self._stoppable(chat, lambda: _drain(chat))
+        await self._stoppable(chat, lambda: chat.session.aclose(DRAIN_SECONDS))
         await chat.session.background.cancel()
 
     async def _ask(self, call: Call, asked: Asked) -> Answer:
@@ -232,10 +232,6 @@ async def _cancelled(*tasks: asyncio.Future[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _drain(chat: ChatSession) -> None:
-    await chat.session.aclose(DRAIN_SECONDS)
 
 
 _MOST_LINES = 40

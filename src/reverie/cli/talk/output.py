@@ -15,7 +15,6 @@ from reverie.cli.talk import render
 from reverie.cli.talk.terminal import Screen, Tally
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
 from reverie.core.request import TextDelta, ThinkingDelta, ToolUseStarted
-from reverie.core.usage import Usage
 
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 
@@ -113,10 +112,6 @@ def event_json(event: events.Event) -> Json:
     return {"type": name, **fields(event)}
 
 
-def usage_json(usage: Usage) -> Json:
-    return asdict(usage)
-
-
 def opened_json(session: str, model: str, window: int, *, resumed: bool) -> Json:
     """The first line of a stream."""
     return {
@@ -135,7 +130,7 @@ def result_json(session: str, result: str, tally: Tally, *, error: str = "") -> 
         "session": session,
         "result": result,
         "error": error or None,
-        "usage": usage_json(tally.usage),
+        "usage": asdict(tally.usage),
         "requests": tally.requests,
         "cost": tally.cost,
         "unpriced": tally.unpriced,
@@ -152,7 +147,7 @@ def _replied(event: events.Replied) -> Json:
         "model": reply.model,
         "text": reply.text,
         "stop": reply.stop,
-        "usage": usage_json(reply.usage),
+        "usage": asdict(reply.usage),
     }
 
 
@@ -182,7 +177,7 @@ def _spent(event: events.MoneySpent) -> Json:
         "model": entry.model,
         "cost": entry.cost,
         "estimated": entry.estimated,
-        "usage": usage_json(entry.usage),
+        "usage": asdict(entry.usage),
     }
 
 

@@ -40,6 +40,7 @@ _ENDS = {
     "refusal": "the model refused to go on",
     "window_full": "the window is full; /compact makes room",
 }
+_DREAMING = "dreaming: memory is tidied on a branch; nothing changes until it is checked"
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _BOX = re.compile(r"\[[ >x]\] ")
 _MOST_DIFF_LINES = 12
@@ -95,10 +96,6 @@ def _saved(event: events.MemoriesSaved) -> Text | None:
     return aside("; ".join(parts)) if parts else None
 
 
-def _dream_began(event: events.DreamBegan) -> Text:
-    return aside("dreaming: memory is tidied on a branch; nothing changes until it is checked")
-
-
 def _dream_ended(event: events.DreamEnded) -> Text:
     if event.state != "completed":
         return aside(f"dream {event.state}" + (f": {event.why}" if event.why else ""), "yellow")
@@ -136,10 +133,6 @@ def _cap(event: events.CapReached) -> Text:
     return Text(f"▸ {what}: {printable(event.reason)}", "red" if event.stopped else "yellow")
 
 
-def _trouble(event: events.TroubleNoted) -> Text:
-    return aside(f"{event.where}: {event.what}", "yellow")
-
-
 def _fork(event: events.ForkEnded) -> Text | None:
     return aside(f"{event.purpose}: {event.trouble}", "yellow") if event.trouble else None
 
@@ -172,13 +165,13 @@ _REMARKS: Mapping[type[Any], Callable[[Any], Text | None]] = {
     events.MemoriesSurfaced: _memories,
     events.MemoriesLate: lambda event: aside(late_recall(event.seconds), "yellow"),
     events.MemoriesSaved: _saved,
-    events.DreamBegan: _dream_began,
+    events.DreamBegan: lambda event: aside(_DREAMING),
     events.DreamEnded: _dream_ended,
     events.NotesUpdated: _notes,
     events.CacheBroke: _cache,
     events.ContextCleared: _cleared,
     events.CapReached: _cap,
-    events.TroubleNoted: _trouble,
+    events.TroubleNoted: lambda event: aside(f"{event.where}: {event.what}", "yellow"),
     events.ForkEnded: _fork,
     events.AgentStarted: _agent_started,
     events.AgentProgressed: lambda event: aside(f"{event.name}: {event.line}"),

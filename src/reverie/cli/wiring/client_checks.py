@@ -76,7 +76,9 @@ def _one(app: Workspace, clients: Clients, one: Installation) -> Iterator[Findin
         yield from _blocked(app, clients, name)
     if not package_installed():
         yield _without_package(name, reinstall, wired=_has_server(app, clients, one))
-    untrusted = _untrusted(app) if one.client == "codex" else ()
+    # Codex runs no hook that the person has not trusted, and says nothing about it.
+    asked = one.client == "codex"
+    untrusted = untrusted_events(app.project.root, environment()) if asked else ()
     if untrusted:
         what = f"{name}: Codex does not run these hooks, as you have not trusted them: "
         yield Finding("wrong", what + ", ".join(untrusted), _TRUST)
@@ -85,11 +87,6 @@ def _one(app: Workspace, clients: Clients, one: Installation) -> Iterator[Findin
     else:
         doubt = "" if untrusted is not None else f"whether Codex trusts them is not known: {_TRUST}"
         yield from _fire_hooks(app, one, name, doubt)
-
-
-def _untrusted(app: Workspace) -> tuple[str, ...] | None:
-    """Codex runs no hook that the person has not trusted, and says nothing about it."""
-    return untrusted_events(app.project.root, environment())
 
 
 def _without_package(name: str, reinstall: str, *, wired: bool) -> Finding:
@@ -165,7 +162,8 @@ def _fire_hooks(app: Workspace, one: Installation, name: str, doubt: str) -> Ite
             yield Finding("wrong", f"{name}: {one.program} does not start: {error.strerror}")
             return
         except ValueError as failed:
-            yield Finding("wrong", f"{name}: its {event} hook failed: {failed}", _where(app))
+            where = f"see {shown_path(app, app.settings.home / LOG)}, or run it by hand"
+            yield Finding("wrong", f"{name}: its {event} hook failed: {failed}", where)
             return
     slowest = max(durations, key=durations.__getitem__)
     fires = f"{name}: hooks fire, {slowest} took {durations[slowest] * 1000:.0f} ms"
@@ -175,10 +173,6 @@ def _fire_hooks(app: Workspace, one: Installation, name: str, doubt: str) -> Ite
         yield Finding("note", fires, doubt)
     else:
         yield Finding("ok", fires)
-
-
-def _where(app: Workspace) -> str:
-    return f"see {shown_path(app, app.settings.home / LOG)}, or run it by hand"
 
 
 def _duration(app: Workspace, one: Installation, event: str, *, answer: bool) -> float:

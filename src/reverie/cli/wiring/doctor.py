@@ -20,7 +20,7 @@ from reverie.cli.invocation import (
     styled,
     when,
 )
-from reverie.cli.memories import label, shown_path
+from reverie.cli.memories import shown_path
 from reverie.context import collapse
 from reverie.errors import ReverieError
 from reverie.files.git import unknown_settings
@@ -219,15 +219,15 @@ def _files(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
     broken = [
         Finding(
             "wrong",
-            f"{label(memory, entry.file)}: {entry.problem}",
-            f"reverie edit {label(memory, entry.file)}",
+            f"{memory.label(entry.file)}: {entry.problem}",
+            f"reverie edit {memory.label(entry.file)}",
         )
         for entry in memory.store.entries()
         if entry.problem
     ]
     yield from _some(broken, "more broken files")
     skipped = [
-        Finding("note", f"{label(memory, one.file)} is not read: {one.reason}")
+        Finding("note", f"{memory.label(one.file)} is not read: {one.reason}")
         for one in memory.store.skipped
     ]
     yield from _some(skipped, "more files that are not read")
@@ -250,7 +250,7 @@ def _some(findings: list[Finding], rest: str) -> Iterator[Finding]:
 
 def _index(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
     index = memory.store.index()
-    name = label(memory, "MEMORY.md")
+    name = memory.label("MEMORY.md")
     listed = {pointer.file for pointer in index.pointers}
     files = {entry.file: entry.listed for entry in memory.store.entries()}
     lost = sorted(listed - files.keys())
@@ -276,8 +276,8 @@ def _retired(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
     doubtful = [
         Finding(
             "note",
-            f"{label(memory, old)} was replaced by {new}, which is about something else",
-            f"if both hold: reverie retire {label(memory, old)} --off",
+            f"{memory.label(old)} was replaced by {new}, which is about something else",
+            f"if both hold: reverie retire {memory.label(old)} --off",
         )
         for old, new in retired_by_siblings(memory.store)
     ]
