@@ -16,7 +16,7 @@ from time import perf_counter
 
 from report import median, publish
 
-from reverie.cli.demo.rehearsal import Part, rehearsed
+from reverie.cli.demo.script import Part, rehearsed
 from reverie.core.messages import Block, Text, ToolUse
 from reverie.core.request import Request
 from reverie.events import Event, MoneySpent

@@ -34,9 +34,8 @@ from reverie.conversation.journal import Journal
 from reverie.conversation.records import Opened, Said
 from reverie.core.messages import Attachment, Text, new_message
 from reverie.errors import ReverieError
-from reverie.impact.asking import ask, items, open_model, share_of
 from reverie.impact.probes import run_probes
-from reverie.impact.replay import replay
+from reverie.impact.replay import ask, items, open_model, replay, share_of
 from reverie.impact.report import MEASURES, CountedSession, count_session, paired, with_repeats
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author

@@ -49,8 +49,6 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/agent/shell_commands/test_reads_only.py",
     ),
     "reverie.agent.shell_commands.git": ("tests/agent/shell_commands/test_reads_only.py",),
-    "reverie.agent.shell_commands.options": ("tests/agent/shell_commands/test_reads_only.py",),
-    "reverie.agent.shell_commands.programs": ("tests/agent/shell_commands/test_reads_only.py",),
     "reverie.agent.shell_commands.syntax": (
         "tests/agent/shell_commands/test_syntax.py",
         "tests/agent/shell_commands/test_reads_only.py",
@@ -101,7 +99,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "reverie.memory.format.paths": ("tests/memory/test_paths.py", "tests/memory/test_names.py"),
     "reverie.memory.format.revisions": ("tests/memory/test_undoing.py",),
     "reverie.recall.attachment": ("tests/recall/test_gate.py", "tests/recall/test_anchors.py"),
-    "reverie.settings.trust": ("tests/security/test_project_settings.py",),
+    "reverie.settings.sources": ("tests/security/test_project_settings.py",),
     "reverie.text.likeness": ("tests/text/test_likeness.py",),
 }
 

@@ -20,8 +20,8 @@ from typing import Any, Literal, TypeAlias
 from counterfactual import Prompt, SideCall
 from trajectories import Trajectory, row_of
 
-from reverie.agent.background import Background
 from reverie.agent.permissions import Consent, by_mode
+from reverie.agent.processes import Background
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
 from reverie.context.facts.calls import action_of

@@ -12,6 +12,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,7 +22,8 @@ import reverie
 from reverie import events
 from reverie.cli.group import COMMANDS, GROUPS, cli
 from reverie.cli.invocation import Invocation
-from reverie.settings.lookup import reference as settings
+from reverie.settings import schema
+from reverie.settings.values import expected
 
 DOCS = Path(__file__).parents[1] / "docs"
 _EVENTS = """\
@@ -217,8 +219,92 @@ def _subcommands(group: click.Group, context: click.Context) -> str:
     return "\n".join(["| action | what it does |", "|---|---|", *rows, ""])
 
 
+_SETTINGS = """\
+# Settings
+
+Generated from `src/reverie/settings/schema/`; a test compares the two.
+
+A setting can come from several sources; a source further down in this table overrides those above:
+
+| source | where |
+|---|---|
+| default | the tables below |
+| managed | `/etc/reverie/settings.toml` |
+| user | `<home>/settings.toml`; `<home>` is `REVERIE_HOME`, or `~/.reverie` |
+| project | `.reverie/settings.toml` inside the project; restricted, see below |
+| local | `<home>/projects/<project>/settings.toml`: yours, for one project (`reverie trust` prints the path) |
+| organisation | an OpenFeature flag `reverie.<key>`: switches and `result_threshold` only |
+| environment | `REVERIE_*`; an empty variable counts as none |
+| command line | `--set key=value` |
+
+`reverie settings` prints every value and its source. An unknown key or variable is an error.
+Switches under `features` are read live: no restart is needed.
+
+A settings file inside a project's folder is not trusted by default, because it may have come with a
+clone or an archive. It cannot set keys with *no* under "project". It can set keys with *asks* after
+you agree, with `reverie trust` or at the start of a chat; the values listed there need no agreement.
+Reverie keeps your answer in the home, together with the content of the file, and asks again, with a
+diff, when the file changes. `.reverie/settings.local.toml`, the former place of local settings, is
+treated the same way: `reverie trust --move` shows it and moves it to the home.
+
+`*` is a name you choose. Case does not matter, and a dash is the same as an underscore.
+
+An API key is never a setting. It stays in the environment (or the system's keyring), and
+`providers.<name>.api_key_env` holds the name of that variable.
+"""
+_HEAD = "| key | value | default | variable | project | what it does |\n|---|---|---|---|---|---|"
+
+
+def settings_page() -> str:
+    """The text of docs/settings.md."""
+    tables = groupby(schema.SETTINGS, key=_heading)
+    parts = [_SETTINGS, *(_table(name, list(rows)) for name, rows in tables), _others()]
+    return "\n".join(parts)
+
+
+def _heading(row: schema.Setting) -> str:
+    table, dot, _ = row.key.partition(".")
+    return f"[{table}]" if dot else "Outside any table"
+
+
+def _table(name: str, rows: list[schema.Setting]) -> str:
+    return "\n".join([f"## {name}\n", _HEAD, *map(_setting_row, rows), ""])
+
+
+def _setting_row(row: schema.Setting) -> str:
+    cells = (
+        f"`{row.key}`",
+        expected(row),
+        f"`{_setting_default(row.default)}`" if row.default is not None else "",
+        f"`{row.variable}`",
+        _project(row),
+        row.about,
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def _project(row: schema.Setting) -> str:
+    if not row.project_may_set:
+        return "no"
+    free = ", ".join(f"`{_setting_default(value)}`" for value in row.unasked)
+    if row.kind == "bool" and set(row.unasked) == {True, False}:
+        return "yes"
+    if row.choices and set(row.unasked) == set(row.choices):
+        return "yes"
+    return f"asks; {free} without" if free else "asks"
+
+
+def _setting_default(value: schema.Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _others() -> str:
+    rows = (f"| `{name}` | {about} |" for name, about in schema.OTHER_VARIABLES.items())
+    return "\n".join(["## Other variables\n", "| variable | what it does |\n|---|---|", *rows, ""])
+
+
 PAGES: dict[str, Callable[[], str]] = {
-    "settings.md": settings,
+    "settings.md": settings_page,
     "commands.md": commands_page,
     "api.md": api_page,
     "events.md": events_page,

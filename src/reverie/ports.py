@@ -26,7 +26,6 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Seconds since the epoch."""
-        ...
 
 
 class Model(Protocol):
@@ -41,15 +40,12 @@ class Model(Protocol):
     @property
     def prices(self) -> Prices | None:
         """None when unknown; such calls cannot be held to a cap."""
-        ...
 
     def stream(self, request: Request) -> AsyncIterator[StreamItem]:
         """Deltas as they come, then exactly one Reply. Failures are `ModelError`s."""
-        ...
 
     async def aclose(self) -> None:
         """Close connections."""
-        ...
 
 
 @runtime_checkable
@@ -67,15 +63,12 @@ class Exchange(Protocol):
     @property
     def messages(self) -> Sequence[Message]:
         """The conversation as it is sent."""
-        ...
 
     def say(self, *blocks: Block, origin: Origin = "user") -> Message:
         """Add a message from the user side."""
-        ...
 
     def send(self) -> AsyncIterator[Event]:
         """One request and its reply, as events; the last of them is `Replied`."""
-        ...
 
 
 class SpendLedger(Protocol):
@@ -83,11 +76,9 @@ class SpendLedger(Protocol):
 
     def reserve(self, purpose: Purpose, session: str, ceiling: float, caps: Caps) -> Decision:
         """Reserve up to `ceiling` dollars; if allowed, they count as spent until settled."""
-        ...
 
     def settle(self, ticket: str, entry: Entry | None) -> None:
         """Replace a reservation by the actual cost; None if the call never began."""
-        ...
 
 
 class Stored(Protocol):
@@ -105,32 +96,25 @@ class TopicReader(Protocol):
 
     def entries(self) -> tuple[ManifestEntry, ...]:
         """Every memory, newest first."""
-        ...
 
     def listing(self) -> Mapping[str, tuple[int, int, int]]:
         """Every memory with its signature: when it was modified, its size, when it changed."""
-        ...
 
     @property
     def large(self) -> bool:
         """Whether there are too many memories to read all of them in one call."""
-        ...
 
     def alike(self, text: str) -> Sequence[ManifestEntry]:
         """At most 20 memories that share the rarest words of a text, including any duplicate of it."""
-        ...
 
     def has(self, file: str) -> bool:
         """Whether there is a memory of this name, ignoring case."""
-        ...
 
     def some(self, files: Sequence[str], newest: int = 0) -> Sequence[ManifestEntry]:
         """The entries of these files, then those of the newest ones, without duplicates."""
-        ...
 
     def changes(self, since: str, most: int) -> Changes | None:
         """What changed since an earlier call; None when only `listing` can tell."""
-        ...
 
     def read(self, file: str) -> Stored | None: ...
 
@@ -148,17 +132,14 @@ class TopicStore(TopicReader, Protocol):
         edit_index: Callable[[Index], Index] = ...,
     ) -> Revision | None:
         """Make all changes and the matching change to the index, or none of them."""
-        ...
 
     def restore(
         self, plan: Callable[[], Mapping[str, bytes | None]], author: Author, summary: str
     ) -> Revision | None:
         """Write the files of the plan, which is computed under the write lock."""
-        ...
 
     def current(self, file: str) -> bytes | None:
         """A file's current bytes."""
-        ...
 
 
 class History(Protocol):
@@ -182,7 +163,6 @@ class BlobStore(Protocol):
 
     def put(self, name: str, text: str) -> str:
         """Store a text under a name and return its path. Raises StorageError."""
-        ...
 
 
 class Scrubbed(Protocol):
@@ -207,28 +187,23 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """A name that changes whenever the same text would give another vector."""
-        ...
 
     @property
     def context(self) -> tuple[float, ...]:
         """The weights of the messages one, two, … places away in a message's vector."""
-        ...
 
     @property
     def together(self) -> float:
         """The weight of a message joined with the one before it in a message's vector."""
-        ...
 
     @property
     def portion(self) -> int:
         """How many texts to encode at a time without a noticeable delay."""
-        ...
 
     def encode(
         self, texts: Sequence[str], kind: Literal["passage", "question"]
     ) -> NDArray[np.float32]:
         """One vector per text. Failures are `ReverieError`s."""
-        ...
 
 
 class WordVectors(Embedder, Protocol):
@@ -236,7 +211,6 @@ class WordVectors(Embedder, Protocol):
 
     def word_vectors(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], list[int]]:
         """A unit vector for each piece of a word, text after text, and how many pieces each has."""
-        ...
 
 
 async def complete(model: Model, request: Request) -> Reply:

@@ -8,7 +8,7 @@ import pytest
 
 from reverie.agent.kit import todo_tool
 from reverie.agent.kit.bash import bash_tool
-from reverie.agent.kit.edit import write_tool
+from reverie.agent.kit.editing import write_tool
 from reverie.agent.permissions import ALLOWED, Call, Denied, also_within, fenced, only
 from reverie.agent.tools import Access
 

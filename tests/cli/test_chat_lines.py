@@ -11,7 +11,6 @@ from prompt_toolkit.document import Document
 
 from reverie.cli.talk.actions import ACTIONS
 from reverie.cli.talk.chat_session import pictures_in
-from reverie.cli.talk.full_terminal import Pastes
 from reverie.cli.talk.output import Paragraphs
 from reverie.cli.talk.slash import (
     COMMANDS,
@@ -19,6 +18,7 @@ from reverie.cli.talk.slash import (
     Called,
     ChatCompleter,
     Mistyped,
+    Pastes,
     Prompt,
     Shell,
     read_line,

@@ -12,12 +12,11 @@ from rich.text import Text as Line
 
 from reverie.agent.permissions import Asked, Call
 from reverie.agent.tools import Arguments, Tool, Workplace
-from reverie.cli.talk import render, status
+from reverie.cli.talk import render, terminal
 from reverie.cli.talk.chat import question
 from reverie.cli.talk.chat_session import EventPrinter
-from reverie.cli.talk.drawing import Canvas
-from reverie.cli.talk.status import Status, Tally
-from reverie.cli.talk.terminal import Question
+from reverie.cli.talk.full_terminal import Canvas
+from reverie.cli.talk.terminal import Question, Status, Tally
 from reverie.core.messages import Image, Message, Text, ToolResult, new_message
 from reverie.core.prompt_cache.chain import Change
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
@@ -214,16 +213,16 @@ STATUSES = [
 
 @pytest.mark.parametrize(("width", "line"), STATUSES)
 def test_the_status_line_tells_as_much_as_fits(width: int, line: str) -> None:
-    assert status.render(FULL, width).plain == line
+    assert terminal.status_line(FULL, width).plain == line
 
 
 def test_the_status_of_a_beginning() -> None:
-    assert status.render(None, 80).plain == " opening…"
-    fresh = status.render(Status("offline", 1, 200_000), 80).plain
+    assert terminal.status_line(None, 80).plain == " opening…"
+    fresh = terminal.status_line(Status("offline", 1, 200_000), 80).plain
     assert fresh == " offline  █░░░░░░░░░  0% of 200.0k  $0.00"
     unpriced = Status("mine", 0, 0, unpriced=1)
-    assert status.render(unpriced, 80).plain == " mine  ░░░░░░░░░░  0% of 0  $0.00 + ?"
-    assert status.bar(2.0, "red").plain == "█" * 10
+    assert terminal.status_line(unpriced, 80).plain == " mine  ░░░░░░░░░░  0% of 0  $0.00 + ?"
+    assert terminal.bar(2.0, "red").plain == "█" * 10
 
 
 async def nothing(arguments: Arguments, workplace: Workplace) -> str:

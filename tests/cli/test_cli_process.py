@@ -52,7 +52,6 @@ def test_help_loads_next_to_nothing() -> None:
         "reverie.cli",
         "reverie.cli.group",
         "reverie.cli.invocation",
-        "reverie.cli.formatting",
     }
     files = (file.relative_to(commands.parent.parent) for file in commands.rglob("*.py"))
     modules = {".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in files}

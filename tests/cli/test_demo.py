@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[2]
 RUN = """
 import json, pathlib
 from reverie import cli
-from reverie.cli.demo import screen
+from reverie.cli import demo as screen
 
 def keep(*args, made=screen.as_json):
     data = made(*args)
@@ -496,8 +496,8 @@ class TestOnTheScreen:
 
     @pytest.fixture
     def short(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> Path:
-        monkeypatch.setattr("reverie.cli.demo.screen.SCENES", SCENES[:3])
-        monkeypatch.setattr("reverie.cli.demo.screen.QUESTIONS", QUESTIONS[2:])
+        monkeypatch.setattr("reverie.cli.demo.SCENES", SCENES[:3])
+        monkeypatch.setattr("reverie.cli.demo.QUESTIONS", QUESTIONS[2:])
         scratch = place.base / "scratch"
         scratch.mkdir()
         monkeypatch.setattr("tempfile.tempdir", str(scratch))

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.place import Place
 
-from reverie.cli.demo import page, screen
+from reverie.cli import demo as screen
+from reverie.cli.demo import LiveView, page
 from reverie.cli.demo.page import Panel
 from reverie.cli.demo.player import (
     WINDOW,
@@ -28,7 +29,6 @@ from reverie.cli.demo.player import (
     Unlimited,
     away_from_home,
 )
-from reverie.cli.demo.screen import LiveView
 from reverie.cli.demo.script import DREAM, ELSEWHERE, OWN_WORDS, RECALLED, Actor, Scene
 from reverie.core.messages import (
     Attachment,

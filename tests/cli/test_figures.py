@@ -11,7 +11,7 @@ import pytest
 from tests.cli.run import run
 from tests.place import NOON, Place
 
-from reverie.cli.formatting import dollars, printable, share, sparkline, tokens, when
+from reverie.cli.invocation import dollars, printable, share, sparkline, tokens, when
 from reverie.cli.screen import start_logging
 from reverie.errors import SettingsError
 

@@ -9,7 +9,7 @@ from tests.cli.run import data, done, failed, run
 from tests.place import Place
 
 from reverie.errors import SettingsError
-from reverie.settings.neighbours import editor as chosen_editor
+from reverie.settings.projects import editor as chosen_editor
 
 KEY = "AKIA" + "QYLPMN5HHHFPZAM2"
 

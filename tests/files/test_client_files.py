@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.clients.files import ClientFiles
+from reverie.clients.install.plan import ClientFiles
 from reverie.errors import InputError
 
 

@@ -37,8 +37,8 @@ from reverie.session.crew import describe
 from reverie.session.options import SessionOptions
 from reverie.subagents.identity import answer
 from reverie.subagents.letters import Letter, render
+from reverie.subagents.listing import Watch
 from reverie.subagents.mail_store import Post
-from reverie.subagents.progress import Watch
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 from reverie.events import Event, TroubleNoted
 from reverie.session.options import SessionOptions
-from reverie.subagents.identity import AgentIdentity, Approval, NoMail
+from reverie.subagents.identity import AgentIdentity, Approval, Mail
 from reverie.subagents.letters import Letter, Refused
 from reverie.subagents.mail_store import Post
 
@@ -170,7 +170,7 @@ class TestNames:
             del crew.identities["paul"]
 
 
-class Boxes(NoMail):
+class Boxes(Mail):
     """Mailboxes of two others."""
 
     def names(self) -> tuple[str, ...]:

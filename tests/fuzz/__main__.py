@@ -35,7 +35,7 @@ _WATCHED = [
     "reverie.conversation.records",
     "reverie.settings",
     "reverie.settings.projects",
-    "reverie.clients.daemon.wire",
+    "reverie.clients.daemon.running",
     "reverie.text",
 ]
 

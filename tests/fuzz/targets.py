@@ -16,12 +16,11 @@ from types import FrameType
 from tests.fuzz import seeds
 
 from reverie.agent.shell_commands import reads_only, starts_nothing
-from reverie.clients.daemon import wire
+from reverie.clients.daemon import running as wire
 from reverie.clients.daemon.service import _object as hook_object
 from reverie.clients.hooks.dialects import DIALECTS
 from reverie.clients.hooks.events import Context, Instructions, Nothing, ReplacedOutput
-from reverie.clients.mcp.answers import sendable
-from reverie.clients.mcp.caller import Caller
+from reverie.clients.mcp.answers import Caller, sendable
 from reverie.clients.mcp.tools import TOOLS, checked
 from reverie.conversation import claude_code, codex, journal, record_json
 from reverie.core.codec import dump

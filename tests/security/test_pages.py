@@ -3,8 +3,7 @@
 import pytest
 from tests.security.test_quoting import FORGED
 
-from reverie.agent.kit.web import Fetched
-from reverie.agent.kit.web_fetch import MOST_CHARACTERS, _output, page_text
+from reverie.agent.kit.web_fetch import MOST_CHARACTERS, Fetched, _output, page_text
 from reverie.cli.demo.page import Mark, Panel, _table, svg
 from reverie.core.messages import Text
 

@@ -14,14 +14,13 @@ from tests.security.folders import HANDED_OVER, STRANGER, empty_git, given_away
 from tests.settings.test_sources import sample
 from tests.settings.world import World
 
-from reverie.clients.daemon.service import Service
-from reverie.clients.daemon.wire import WorkQueue
+from reverie.clients.daemon.service import Service, WorkQueue
 from reverie.errors import SettingsError
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.revisions import Author
 from reverie.settings import Settings, load_settings
+from reverie.settings.resolve import Switches
 from reverie.settings.schema import SETTINGS, Setting
-from reverie.settings.switches import Switches
 from reverie.workspace.trust import ProjectTrust
 
 VPN = "The deploy script needs the VPN to be up before it starts."

@@ -13,8 +13,8 @@ from reverie.session.build import open_session
 from reverie.session.crew import new_crew
 from reverie.session.options import SessionOptions
 from reverie.session.subagents import log_errors
-from reverie.subagents.agent_memory import open_agent_memory
 from reverie.subagents.letters import LONGEST_SUMMARY, problem
+from reverie.subagents.type_files import open_agent_memory
 
 NOTE = f"---\nname: Wiki\ndescription: {TOLD}\ntype: project\n---\n{TOLD}\n"
 

@@ -18,7 +18,7 @@ from tests.security.hostile import ESCAPES, HOSTILE, RETURNS, SMUGGLED, TURNED, 
 
 from reverie.cli.group import COMMANDS
 from reverie.cli.screen import Screen, start_logging
-from reverie.cli.talk.drawing import Canvas
+from reverie.cli.talk.full_terminal import Canvas
 from reverie.cli.talk.slash import ChatCompleter
 from reverie.conversation.records import AgentHired, Opened, Said, Used
 from reverie.core.foreign_text import printable, printable_json

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.settings.flat_toml import BadToml, parse
+from reverie.settings.values import BadToml
+from reverie.settings.values import parse_toml as parse
 
 FILE = """\
 # a comment

@@ -9,7 +9,7 @@ import pytest
 from tests.place import Place
 
 from reverie import Memory
-from reverie.clients.files import Clients
+from reverie.clients.install.plan import Clients
 from reverie.conversation.files import FolderBlobs
 from reverie.conversation.journal import Journal
 from reverie.files.folders import make_private

@@ -6,15 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from scripts.reference import settings_page as reference
+
 import reverie.settings
-from reverie.settings.lookup import reference
 from reverie.settings.schema import OTHER_VARIABLES, SETTINGS
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
-RENDER = (
-    "python -c 'from reverie.settings.lookup import reference; "
-    'open("docs/settings.md", "w").write(reference())\''
-)
+RENDER = "python scripts/reference.py"
 
 
 def test_the_page_is_what_the_schema_says():

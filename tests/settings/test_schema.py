@@ -6,8 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from reverie.settings.lookup import find, find_variable, fold, is_table
-from reverie.settings.schema import FEATURES, NEED_MEMORY, SETTINGS, Setting
+from reverie.settings.schema import (
+    FEATURES,
+    NEED_MEMORY,
+    SETTINGS,
+    Setting,
+    find,
+    find_variable,
+    fold,
+    is_table,
+)
 from reverie.settings.values import check
 
 BY_KEY = {row.key: row for row in SETTINGS}

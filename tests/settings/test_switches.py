@@ -66,7 +66,7 @@ def test_a_broken_file_that_is_removed_says_nothing_any_more(world: World):
 def test_a_file_is_read_again_only_when_it_changed(world: World, monkeypatch: pytest.MonkeyPatch):
     world.write("user", "features.recall = false")
     switches = Switches(world.load())
-    monkeypatch.setattr("reverie.settings.switches.read_file", None)
+    monkeypatch.setattr("reverie.settings.resolve.read_file", None)
     assert not switches.on("recall")
 
 
@@ -76,9 +76,9 @@ def test_a_look_costs_one_stat_a_file(world: World, monkeypatch: pytest.MonkeyPa
     switches = Switches(world.load())
     looked: list[Path] = []
     monkeypatch.setattr(
-        "reverie.settings.switches.stamp_of", lambda path: looked.append(path) or stamp_of(path)
+        "reverie.settings.resolve.stamp_of", lambda path: looked.append(path) or stamp_of(path)
     )
-    monkeypatch.setattr("reverie.settings.switches.read_file", None)
+    monkeypatch.setattr("reverie.settings.resolve.read_file", None)
     assert not switches.on("recall")
     assert len(looked) == len(set(looked))
     assert {world.path(source) for source in ("managed", "user", "project", "local")} <= {*looked}

@@ -10,7 +10,7 @@ from pathlib import Path
 from reverie.files.folders import project_folder
 from reverie.settings import Settings, load_settings
 from reverie.settings.resolve import record_file
-from reverie.settings.trust import Answer, answers, digest_of, rendered
+from reverie.settings.sources import Answer, answers, digest_of, rendered
 
 
 @dataclass

@@ -15,7 +15,7 @@ from reverie.errors import InputError
 from reverie.memory.format.index import Pointer
 from reverie.memory.format.prompt import AgentScope
 from reverie.memory.format.revisions import Author, Put
-from reverie.subagents.agent_memory import AgentMemory, folder_name, open_agent_memory
+from reverie.subagents.type_files import AgentMemory, folder_name, open_agent_memory
 
 SCOPES: tuple[AgentScope, ...] = ("user", "project", "local")
 

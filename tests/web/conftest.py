@@ -15,8 +15,7 @@ from tests.web.store import fill
 
 from reverie.cli.wiring.doctor import examine
 from reverie.web.open_project import OpenProject
-from reverie.web.security import Access
-from reverie.web.server import listen, make_app
+from reverie.web.server import Access, listen, make_app
 from reverie.workspace import Workspace
 
 if TYPE_CHECKING:

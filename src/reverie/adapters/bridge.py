@@ -20,8 +20,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, TypeVar
 
 from reverie.api.context import Context
+from reverie.api.location import Location
+from reverie.api.memory import open_for
 from reverie.api.shared_loop import begin, close_at_exit
-from reverie.core.messages import Message, Text, Thinking
+from reverie.core.messages import Message, Text, Thinking, ToolUse
 from reverie.core.request import Reply, attachment_text
 from reverie.errors import InputError, SpendCapReached
 from reverie.events import TroubleNoted
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
     from reverie.api.location import Overrides
     from reverie.api.memory import Remembering
     from reverie.core.messages import Block
+    from reverie.core.usage import Usage
     from reverie.events import Event
+    from reverie.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
@@ -81,15 +85,12 @@ class Dialect(Protocol[E]):
 
     def read(self, entries: Sequence[E]) -> list[Turn[E]]:
         """The conversation as Reverie's messages; tool results and the user's text are separate messages."""
-        ...
 
     def with_results(self, entries: Sequence[E], texts: Mapping[str, str]) -> list[E]:
         """The same entries, with the results of these calls replaced by these texts."""
-        ...
 
     def written(self, message: Message, names: Mapping[str, str]) -> list[E]:
         """A Reverie message as entries; `names` maps call ids to tool names."""
-        ...
 
 
 class _Reworded(Context):
@@ -351,6 +352,18 @@ def plain_name(session: str) -> str:
         return plain
     digest = hashlib.blake2b(session.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
     return f"{plain or 'session'}-{digest}"
+
+
+def app_of(options: Mapping[str, Any]) -> Workspace:
+    """The workspace that an adapter's options name."""
+    where = (options.get("project"), options.get("home"), options.get("settings"))
+    return open_for(options.get("memory"), Location.of(*where, user=options.get("user")))[0]
+
+
+def reply_of(id_: str | None, model: str | None, blocks: Sequence[Block], usage: Usage) -> Reply:
+    """A framework's reply; it stops for its tool calls, if it has any."""
+    calls = any(isinstance(block, ToolUse) for block in blocks)
+    return Reply(id_ or "", model or "", tuple(blocks), "tool_use" if calls else "end", usage)
 
 
 def missing(package: str, name: str) -> InputError:

@@ -19,11 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast
 from urllib.parse import quote, unquote
 
-from reverie.adapters.bridge import missing
-from reverie.api.location import Location
-from reverie.api.memory import open_for
+from reverie.adapters.bridge import app_of, missing
 from reverie.api.shared_loop import begin, close_at_exit
-from reverie.clients.hooks import claude_events
+from reverie.clients.hooks import dialects
 from reverie.clients.hooks.events import HookEvent, SessionStarted
 from reverie.clients.hooks.service import HookService
 from reverie.clients.hooks.session_context import opening
@@ -50,7 +48,6 @@ if TYPE_CHECKING:
     from reverie.api.location import Overrides
     from reverie.api.memory import Memory
     from reverie.events import Event
-    from reverie.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +56,7 @@ T = TypeVar("T")
 _MATCHERS = {
     "SessionStart": None,
     "UserPromptSubmit": None,
-    "PostToolUse": "|".join((*claude_events.OUTPUTS, f"{claude_events.MCP}.*")),
+    "PostToolUse": "|".join((*dialects.OUTPUTS, f"{dialects.MCP}.*")),
     "PreCompact": None,
     "Stop": None,
 }
@@ -83,7 +80,7 @@ class ReverieHooks:
     """Callbacks for `ClaudeAgentOptions.hooks`; one object serves any number of sessions."""
 
     def __init__(self, **options: Unpack[HookOptions]) -> None:
-        self._app = _app(options)
+        self._app = app_of(options)
         self._announce = options.get("listener") or no_listener
         self._service: HookService | None = None
         self._later: dict[str, asyncio.Task[None]] = {}
@@ -100,7 +97,7 @@ class ReverieHooks:
     def instructions(self) -> str:
         """The memory section and the index, for `system_prompt`: the SDK calls no hook at the start."""
         event = HookEvent(
-            claude_events.CLIENT, "", str(self._app.working_folder), SessionStarted("startup")
+            dialects.CLAUDE_CODE, "", str(self._app.working_folder), SessionStarted("startup")
         )
         return opening(self._app, self._app.memory(), event)
 
@@ -125,9 +122,9 @@ class ReverieHooks:
         if self._service is None:
             # Dreams are left to `reverie dream` and the daemon: this process may end at any time.
             self._service = HookService(self._app, self._announce, self._schedule, _no_dream)
-        outcome = await self._service.handle(claude_events.parse(event, data))
+        outcome = await self._service.handle(dialects.parse_claude_code(event, data))
         # Instructions for a summary are plain text, which a callback cannot return.
-        return claude_events.answer(event, outcome)
+        return dialects.claude_code_answer(event, outcome)
 
     def _schedule(self, key: str, work: Callable[[], None]) -> None:
         """Schedule background work on the shared loop; may be called from any thread."""
@@ -154,7 +151,7 @@ class ReverieSessionStore(SessionStore):
         self, folder: str | PathLike[str] | None = None, **options: Unpack[HookOptions]
     ) -> None:
         """`folder` defaults to one in the project's folder in Reverie's home."""
-        app = _app(options)
+        app = app_of(options)
         self._folder = Path(folder) if folder else app.project.folder / _FOLDER
         self._scrubber = app.scrubber
         self._known: dict[Path, set[str]] = {}
@@ -220,16 +217,6 @@ class ReverieSessionStore(SessionStore):
         if not subpath:
             return project / f"{_quoted(key['session_id'])}{_LINES}"
         return project / _quoted(key["session_id"]) / f"{_quoted(subpath)}{_LINES}"
-
-
-def _app(options: HookOptions) -> Workspace:
-    place = Location.of(
-        options.get("project"),
-        options.get("home"),
-        options.get("settings"),
-        user=options.get("user"),
-    )
-    return open_for(options.get("memory"), place)[0]
 
 
 def _no_dream(project: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from reverie.adapters.bridge import (
     AdapterOptions,
@@ -19,6 +19,7 @@ from reverie.adapters.bridge import (
     mark,
     missing,
     read_message,
+    reply_of,
     text_of,
 )
 from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
@@ -204,10 +205,8 @@ def _reply(response: ModelResponse[Any] | ExtendedModelResponse[Any] | AIMessage
     answer = next((message for message in result if isinstance(message, AIMessage)), None)
     if answer is None:
         raise InputError("the response holds no AIMessage")
-    blocks = tuple(_blocks(answer))
-    stop: Literal["tool_use", "end"] = "tool_use" if answer.tool_calls else "end"
     model = str(answer.response_metadata.get("model_name") or "")
-    return Reply(answer.id or "", model, blocks, stop, _usage(answer))
+    return reply_of(answer.id, model, _blocks(answer), _usage(answer))
 
 
 def _usage(answer: AIMessage) -> Usage:

@@ -16,21 +16,20 @@ from reverie.adapters.bridge import (
     Bridge,
     Head,
     Turn,
+    app_of,
     mark,
     missing,
     plain_name,
     read_message,
+    reply_of,
     text_of,
 )
 from reverie.api.history import read_history
-from reverie.api.location import Location
-from reverie.api.memory import open_for
 from reverie.core.messages import Message, Text, ToolResult, ToolUse
 from reverie.core.request import Reply
 from reverie.core.usage import Usage
 from reverie.errors import InputError
 from reverie.files.folders import make_private
-from reverie.workspace import Workspace
 
 try:
     from agents import RunConfig, RunHooks, SQLiteSession
@@ -60,7 +59,7 @@ class ReverieSession(SQLiteSession):
 
     def __init__(self, session_id: str, **options: Unpack[AdapterOptions]) -> None:
         self._bridge = Bridge(Items(), options, session_id)
-        folder = _app(options).project.sessions / plain_name(session_id)
+        folder = app_of(options).project.sessions / plain_name(session_id)
         make_private(folder)
         (folder / _FILE).touch(mode=0o600)
         super().__init__(session_id, folder / _FILE)
@@ -122,17 +121,6 @@ class _Hooks(RunHooks[Any]):
     ) -> None:
         run = _RUN.get()
         await self._bridge.observe(run, lambda: _reply(response, _model(agent) or ""))
-
-
-def _app(options: AdapterOptions) -> Workspace:
-    place = Location.of(
-        options.get("project"),
-        options.get("home"),
-        options.get("settings"),
-        user=options.get("user"),
-    )
-    app, _ = open_for(options.get("memory"), place)
-    return app
 
 
 def _head(data: CallModelData[Any]) -> Head:
@@ -205,11 +193,8 @@ def _with_text(item: Any, texts: Mapping[str, str]) -> Any:
 
 def _reply(response: ModelResponse, model: str) -> Reply:
     blocks = _turn(response.to_input_items()).message.blocks if response.output else ()
-    stop: Literal["tool_use", "end"] = (
-        "tool_use" if any(isinstance(block, ToolUse) for block in blocks) else "end"
-    )
-    kept = tuple(block for block in blocks if not isinstance(block, Text) or block.text)
-    return Reply(response.response_id or "", model, kept, stop, _usage(response.usage))
+    kept = [block for block in blocks if not isinstance(block, Text) or block.text]
+    return reply_of(response.response_id, model, kept, _usage(response.usage))
 
 
 def _usage(usage: AgentsUsage) -> Usage:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from reverie.adapters.bridge import (
     AdapterOptions,
@@ -19,6 +19,7 @@ from reverie.adapters.bridge import (
     mark,
     missing,
     read_message,
+    reply_of,
     text_of,
 )
 from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
@@ -223,10 +224,6 @@ def _model(model: Model) -> str | None:
 
 
 def _reply(response: ModelResponse) -> Reply:
-    blocks = tuple(_response_blocks(response))
-    stop: Literal["tool_use", "end"] = (
-        "tool_use" if any(isinstance(block, ToolUse) for block in blocks) else "end"
-    )
     counts = response.usage
     usage = Usage(
         input=max(0, counts.input_tokens - counts.cache_read_tokens - counts.cache_write_tokens),
@@ -234,6 +231,5 @@ def _reply(response: ModelResponse) -> Reply:
         cache_write_5m=counts.cache_write_tokens,
         output=counts.output_tokens,
     )
-    return Reply(
-        response.provider_response_id or "", response.model_name or "", blocks, stop, usage
-    )
+    blocks = list(_response_blocks(response))
+    return reply_of(response.provider_response_id, response.model_name, blocks, usage)

@@ -12,27 +12,18 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol
 
+from reverie import events
 from reverie.agent.permissions import Call, Consent, Decision, Denied, Permission, nothing
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import FolderCopy
-from reverie.agent.turns import Finished, run_turns
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.journal import Journal
-from reverie.core.messages import Block, Message, Text, ToolResult, new_message
+from reverie.core.messages import Block, Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.prompt_cache.breakpoints import Policy
 from reverie.core.request import Head, Options, Reply, Request
 from reverie.core.transcript import open_tool_uses
 from reverie.core.usage import Purpose, Usage
-from reverie.errors import InvariantBroken
-from reverie.events import (
-    Announce,
-    CacheBroke,
-    Event,
-    ForkEnded,
-    ForkStarted,
-    TroubleNoted,
-    no_listener,
-)
+from reverie.errors import InvariantBroken, ReplyBroken
 from reverie.ports import Clock, Exchange, Model, Scrubber, complete
 
 # Every fork answers open calls with the same text, so that only the directive differs.
@@ -85,19 +76,23 @@ class Task:
 
 
 async def fork(
-    side: Exchange, toolbox: Toolbox, task: Task, announce: Announce, hear: Announce = no_listener
+    side: Exchange,
+    toolbox: Toolbox,
+    task: Task,
+    announce: events.Announce,
+    hear: events.Announce = events.no_listener,
 ) -> Finished:
     """Run a task in the side conversation; failures are announced, then raised.
 
     Only events that concern the parent are announced; `hear` gets all of them.
     """
 
-    def aside(event: Event) -> None:
+    def aside(event: events.Event) -> None:
         hear(event)
-        if isinstance(event, CacheBroke | TroubleNoted):
+        if isinstance(event, events.CacheBroke | events.TroubleNoted):
             announce(event)
 
-    announce(ForkStarted(task.purpose))
+    announce(events.ForkStarted(task.purpose))
     side.say(*directive_blocks(side.messages, task.directive), origin="reverie")
     try:
         permission = alone(task.permission, side.messages)
@@ -105,18 +100,17 @@ async def fork(
         tools = toolbox.fork(Consent(permission), task.shown, task.workshop, hooks)
         done = await run_turns(side, tools, aside, task.max_turns, task.ends_with)
     except BaseException as error:
-        announce(ForkEnded(task.purpose, Usage(), 0, str(error) or "it was stopped"))
+        announce(events.ForkEnded(task.purpose, Usage(), 0, str(error) or "it was stopped"))
         raise
-    announce(ForkEnded(task.purpose, done.usage, done.turns))
+    announce(events.ForkEnded(task.purpose, done.usage, done.turns))
     return done
 
 
 class SideAgents(Protocol):
     """Gives tasks to side agents: `Forks` or `FreshAgents`."""
 
-    async def run(self, task: Task, hear: Announce = no_listener) -> Finished:
+    async def run(self, task: Task, hear: events.Announce = events.no_listener) -> Finished:
         """Raises what its model raises."""
-        ...
 
 
 @dataclass(slots=True)
@@ -127,10 +121,10 @@ class Forks:
     toolbox: Toolbox
     folder: Path
     model_for: Callable[[Purpose], Model]
-    announce: Announce
+    announce: events.Announce
     scrubber: Scrubber | None = None
 
-    async def run(self, task: Task, hear: Announce = no_listener) -> Finished:
+    async def run(self, task: Task, hear: events.Announce = events.no_listener) -> Finished:
         """Give a fork its task and wait for it; raises what its model raises."""
         with Journal(_free_path(self.folder, task.purpose), self.scrubber) as journal:
             side = self.conversation.branch(task.purpose, self.model_for(task.purpose), journal)
@@ -165,10 +159,10 @@ class FreshAgents:
     model_for: Callable[[Purpose], Model]
     clock: Clock
     policy: Policy | None
-    announce: Announce
+    announce: events.Announce
     scrubber: Scrubber | None = None
 
-    async def run(self, task: Task, hear: Announce = no_listener) -> Finished:
+    async def run(self, task: Task, hear: events.Announce = events.no_listener) -> Finished:
         """Give a new agent its task and wait for it; raises what its model raises."""
         model = self.model_for(task.purpose)
         most = min(_MOST_OUTPUT, model.capabilities.max_output or _MOST_OUTPUT)
@@ -185,3 +179,73 @@ def _free_path(folder: Path, purpose: Purpose) -> Path:
     name = purpose.replace(":", "-").replace("/", "-")
     paths = (folder / f"{name}-{number}.jsonl" for number in count(1))
     return next(path for path in paths if not path.exists())
+
+
+# The reason when a turn used up its requests.
+OUT_OF_REQUESTS = "limit of requests"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of a turn: requests, continuations of cut-off replies, seconds to wait for recall."""
+
+    requests: int = 200
+    continuations: int = 3
+    # None: until recall is done.
+    recall_seconds: float | None = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a loop ended: its last reply, its total usage, and whether it was cut short."""
+
+    reply: Reply
+    usage: Usage
+    turns: int
+    cut_short: bool = False
+
+
+async def ask(exchange: Exchange, announce: events.Announce) -> Reply:
+    """Send one request, announce its events, and return the reply."""
+    reply: Reply | None = None
+    async for event in exchange.send():
+        announce(event)
+        if isinstance(event, events.Replied):
+            reply = event.reply
+    if reply is None:
+        raise ReplyBroken("the model ended its stream without a reply; try again")
+    return reply
+
+
+def calls_of(reply: Reply) -> tuple[ToolUse, ...]:
+    return tuple(block for block in reply.blocks if isinstance(block, ToolUse))
+
+
+async def run_turns(
+    exchange: Exchange,
+    toolbox: Toolbox,
+    announce: events.Announce,
+    max_turns: int,
+    ends_with: str = "",
+) -> Finished:
+    """Run until the model calls no tool, has written the file `ends_with`, or is out of requests."""
+    usage = Usage()
+    for turn in range(1, max_turns + 1):
+        reply = await ask(exchange, announce)
+        usage += reply.usage
+        calls = calls_of(reply)
+        if not calls:
+            return Finished(reply, usage, turn)
+        if turn == max_turns:
+            break
+        results = await toolbox.run(calls)
+        exchange.say(*results, origin="tool")
+        if ends_with and _wrote(ends_with, calls) and not any(r.is_error for r in results):
+            return Finished(reply, usage, turn)
+    return Finished(reply, usage, max_turns, cut_short=True)
+
+
+def _wrote(name: str, calls: tuple[ToolUse, ...]) -> bool:
+    paths = (str(call.input.get("path") or call.input.get("file_path") or "") for call in calls)
+    changes = all(call.name in ("Write", "Edit") for call in calls)
+    return changes and any(path.rpartition("/")[2] == name for path in paths)

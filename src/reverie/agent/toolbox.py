@@ -18,7 +18,16 @@ from typing import Any, Protocol, TypeAlias
 import fastjsonschema
 
 from reverie.agent.permissions import Call, Consent, HooksSay
-from reverie.agent.tools import Arguments, FolderCopy, Tool, ToolOutput, Workplace, always
+from reverie.agent.tools import (
+    Arguments,
+    FolderCopy,
+    Tool,
+    ToolOutput,
+    Workplace,
+    always,
+    parameters,
+    string,
+)
 from reverie.core.messages import Text, ToolResult, ToolUse
 from reverie.core.request import ToolSpec, tool_tokens
 from reverie.errors import InputError, ReverieError
@@ -36,22 +45,12 @@ _FIND = ToolSpec.of(
     FIND,
     "Find more tools by what they do. {count} tools are not listed here: {names}. The answer has their "
     f"descriptions and schemas; call them with {CALL}.",
-    {
-        "type": "object",
-        "properties": {"query": {"type": "string", "description": "a few words, or a tool's name"}},
-        "required": ["query"],
-        "additionalProperties": False,
-    },
+    parameters("query", query=string("a few words, or a tool's name")),
 )
 _CALL = ToolSpec.of(
     CALL,
     f"Call a tool that {FIND} found, with arguments that follow its schema.",
-    {
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
-        "required": ["name", "arguments"],
-        "additionalProperties": False,
-    },
+    parameters("name", "arguments", name=string(), arguments={"type": "object"}),
 )
 
 
@@ -132,7 +131,6 @@ class ToolHooks(Protocol):
     async def before_tool(self, call: Call, id_: str) -> HookAnswer: ...
     async def after_tool(self, call: Call, id_: str, output: ToolOutput) -> str:
         """Text to add to the result."""
-        ...
 
 
 class Toolbox:
@@ -217,12 +215,12 @@ class Toolbox:
         hooks = self.hooks
         if hooks is None or not isinstance(checked, Call):
             return await self._output(checked)
-        said = await hooks.before_tool(checked, use.id)
-        if said.refusal is not None:
-            return ToolOutput.error(said.refusal)
-        if said.input is not None:
-            checked = self._check(ToolUse(use.id, use.name, json.dumps(dict(said.input))))
-        output = await self._output(checked, said.permission)
+        answer = await hooks.before_tool(checked, use.id)
+        if answer.refusal is not None:
+            return ToolOutput.error(answer.refusal)
+        if answer.input is not None:
+            checked = self._check(ToolUse(use.id, use.name, json.dumps(dict(answer.input))))
+        output = await self._output(checked, answer.permission)
         if isinstance(checked, Call) and (more := await hooks.after_tool(checked, use.id, output)):
             return ToolOutput((*output.content, Text(more)), output.is_error)
         return output

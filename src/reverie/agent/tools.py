@@ -164,6 +164,20 @@ def writes_nothing(arguments: Arguments, workplace: Workplace) -> tuple[Path, ..
     return ()
 
 
+def parameters(*required: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments: an object with these properties and no others."""
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return schema | {"additionalProperties": False}
+
+
+def string(about: str = "", **limits: Any) -> dict[str, Any]:
+    return {"type": "string", **limits} | ({"description": about} if about else {})
+
+
+def integer(about: str, low: int, high: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": low, "maximum": high, "description": about}
+
+
 def always(access: Access) -> Callable[[Arguments, Workplace], Access]:
     """The `access` of a tool whose calls all do the same kind of thing."""
     return lambda arguments, workplace: access

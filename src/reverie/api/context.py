@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from reverie.ports import Model
     from reverie.workspace import Workspace
 
-
 T = TypeVar("T")
 
 

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from reverie.api.history import read_history
 from reverie.api.importing import ImportPlan, plan_import, read_path
+from reverie.core.codec import iso_time
 from reverie.core.messages import new_message
 from reverie.core.usage import EXTRACT
 from reverie.errors import InputError
 from reverie.files import atomic
-from reverie.memory.changes.draft import Declined, NewMemory, Remembered
+from reverie.memory.changes.draft import Declined, NewMemory, Remembered, draft
 from reverie.memory.changes.exports import Exported, as_json, as_zip, exported
 from reverie.memory.format import topic as topics
 from reverie.memory.format.revisions import Author
@@ -195,11 +196,11 @@ class Entries:
                 raise InputError("the new text is empty; to remove a memory use delete(id)")
             fresh = fresh.with_(body=f"{text.strip()}\n")
             if description is None:
-                fresh = fresh.with_(description=topics_line(text))
+                fresh = fresh.with_(description=draft(text).description)
         if metadata is not None:
             fresh = fresh.with_metadata(metadata)
         if topics.render(fresh) != topics.render(stored.topic):
-            fresh = fresh.with_(updated=_stamp(self._app.clock.now()))
+            fresh = fresh.with_(updated=iso_time(self._app.clock.now()))
             memory.keeper.change(stored, fresh, PERSON, f"update {fresh.name}")
         return _of(memory, memory.keeper.require(file).topic)
 
@@ -297,13 +298,6 @@ def fits(item: StoredMemory, filters: Filters) -> bool:
     return all(_passes(key, known.get(key), wanted) for key, wanted in filters.items())
 
 
-def topics_line(text: str) -> str:
-    """The line by which a text is found."""
-    from reverie.memory.changes.draft import draft
-
-    return draft(text).description
-
-
 def _passes(key: str, value: object, wanted: object) -> bool:
     if isinstance(wanted, Mapping):
         return all(_compared(key, value, name, than) for name, than in wanted.items())
@@ -335,12 +329,6 @@ def _position(cursor: str, files: Sequence[str]) -> int:
         raise InputError(
             f"the cursor {cursor!r} leads nowhere any more; begin the list again"
         ) from None
-
-
-def _stamp(now: float) -> str:
-    from reverie.core.codec import iso_time
-
-    return iso_time(now)
 
 
 def _waited_for(work: Coroutine[Any, Any, T]) -> T:

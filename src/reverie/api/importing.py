@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
-
 _PEOPLE = {"human": "user", "user": "user", "assistant": "assistant"}
 
 

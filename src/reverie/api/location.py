@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from reverie.ports import Clock
 
-
 # Keys as `reverie settings` lists them, or tables of them: {"recall.late": "drop"}, {"recall": {…}}.
 Overrides: TypeAlias = Mapping[str, object]
 # Folders that were checked: a look at the disk would hold up a program that opens many conversations.

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from reverie.recall.documents import Results, Scope
     from reverie.recall.ranker import IndexRanker
 
-
 # An agent's memory: this one, none (False), or that of its project (None).
 Remembering: TypeAlias = "Memory | Literal[False] | None"
 
@@ -185,8 +184,8 @@ class Memory(Entries):
             return [hit for hit in found if self._fits(hit.file, filters)][:limit]
         if as_of is None:
             return self._hits(self._index.search(question, limit=limit))
-        meaning = choose_embedder(self._app)
-        past = recall_as_of(self._memory, question, as_of, limit, meaning)
+        chosen = choose_embedder(self._app)
+        past = recall_as_of(self._memory, question, as_of, limit, chosen)
         return self._hits(past, whole=False)
 
     def search(self, words: str, *, limit: int = 10, only: Scope = "both") -> list[Hit]:
@@ -288,8 +287,8 @@ class Memory(Entries):
     @property
     def _index(self) -> IndexRanker:
         if self._ranker is None:
-            meaning = choose_embedder(self._app)
-            opened = open_ranker(self._memory, self._app.clock, meaning)
+            chosen = choose_embedder(self._app)
+            opened = open_ranker(self._memory, self._app.clock, chosen)
             self._ranker = self._stack.enter_context(opened)
         return self._ranker
 

@@ -17,8 +17,7 @@ from reverie.memory.cleaning import SHADOWS, holds, plain_files
 from reverie.memory.format.traces import Traces
 from reverie.memory.locations import USERS, person_location, read_identity
 from reverie.recall.past_sessions import conversations
-from reverie.settings.neighbours import codex_home
-from reverie.settings.projects import Project
+from reverie.settings.projects import Project, codex_home
 
 if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory

@@ -24,7 +24,7 @@ def _hook(arguments: list[str]) -> None:
 
     try:
         if not hook_client.run(arguments):
-            from reverie.cli.wiring.daemon import hook as command
+            from reverie.cli.wiring.processes import hook as command
 
             command.main(arguments, prog_name="reverie hook", standalone_mode=False)
     except Exception as error:  # noqa: BLE001 - a failing hook must not break the client

@@ -5,14 +5,22 @@ from __future__ import annotations
 import io
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
-from typing import IO, Any, NamedTuple
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reverie.cli.formatting import printable
-from reverie.cli.invocation import Invocation, shared_options
+from reverie.cli.invocation import Invocation, printable, reverie_command, shared_options
 from reverie.errors import ReverieError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from click.shell_completion import CompletionItem
+
+    from reverie.workspace import Workspace
 
 
 class Entry(NamedTuple):
@@ -31,10 +39,10 @@ COMMANDS: dict[str, Entry] = {
     "list": Entry("memory", "memory.listing:list_command", "List the memories of this project, newest first."),
     "show": Entry("memory", "memory.show", "Read a memory, a change to memory, or a session."),
     "edit": Entry("memory", "memory.writing:edit", "Change a memory in your editor ($VISUAL, $EDITOR)."),
-    "move": Entry("memory", "memory.marks:move", "Move a memory to the project, to you in every project, or to the team."),
+    "move": Entry("memory", "memory.listing:move", "Move a memory to the project, to you in every project, or to the team."),
     "forget": Entry("memory", "memory.forget", "Remove a memory, or every trace of it."),
-    "retire": Entry("memory", "memory.marks:retire", "Mark a memory as replaced by another, or restore it; both are kept."),
-    "pin": Entry("memory", "memory.marks:pin", "Keep a memory first in the index."),
+    "retire": Entry("memory", "memory.listing:retire", "Mark a memory as replaced by another, or restore it; both are kept."),
+    "pin": Entry("memory", "memory.listing:pin", "Keep a memory first in the index."),
     "index": Entry("memory", "memory.listing:index", "Show MEMORY.md as it goes into every prompt."),
     "import": Entry("memory", "memory.transfer:import_command", "Import memories from files of many kinds."),
     "export": Entry("memory", "memory.transfer:export_command", "Write all memories to a folder, a .zip or JSON."),
@@ -48,19 +56,19 @@ COMMANDS: dict[str, Entry] = {
     "extract": Entry("learning", "learning.extract:extract", "Look through past conversations for what should be remembered."),
     "learning": Entry("learning", "learning.extract:learning", "Show or edit what you want remembered and what never, in your own words."),
     "inbox": Entry("learning", "learning.inbox", "Review proposed memories: list, show, approve, reject."),
-    "context": Entry("context", "context.window:context", "Show what fills the window of a session (default: the newest one)."),
+    "context": Entry("context", "context.reports:context", "Show what fills the window of a session (default: the newest one)."),
     "cache": Entry("context", "context.reports:cache", "Show the cache hit rate, breaks and their cost; what-if."),
     "spend": Entry("context", "context.reports:spend", "Show what was spent, on what, and the caps."),
-    "watch": Entry("context", "context.look:watch", "Follow what memory does in a running session, live."),
+    "watch": Entry("context", "context.impact:watch", "Follow what memory does in a running session, live."),
     "sessions": Entry("context", "context.reports:sessions", "List the sessions of this project, newest first."),
-    "compact": Entry("context", "context.window:compact", "Compact a session: the older part becomes a summary, the next resume is small."),
+    "compact": Entry("context", "context.reports:compact", "Compact a session: the older part becomes a summary, the next resume is small."),
     "stats": Entry("context", "context.impact:stats", "Show what happened: memories recalled and used, layers, cache, learning."),
     "impact": Entry("context", "context.impact:impact", "Show whether memory helped."),
-    "ui": Entry("look", "context.look:ui", "Look at memory and decide, in your browser."),
+    "ui": Entry("look", "context.impact:ui", "Look at memory and decide, in your browser."),
     "install": Entry("wiring", "wiring.install:install_command", "Give a coding agent Reverie's memory: hooks and the MCP server."),
     "uninstall": Entry("wiring", "wiring.install:uninstall_command", "Remove Reverie from a coding agent."),
-    "hook": Entry("wiring", "wiring.daemon:hook", "Answer a hook of a coding agent; `reverie install` sets them up."),
-    "daemon": Entry("wiring", "wiring.daemon:daemon", "Control the process behind the hooks: status, start, stop, or run it here."),
+    "hook": Entry("wiring", "wiring.processes:hook", "Answer a hook of a coding agent; `reverie install` sets them up."),
+    "daemon": Entry("wiring", "wiring.processes:daemon", "Control the process behind the hooks: status, start, stop, or run it here."),
     "team": Entry("wiring", "wiring.sharing:team_command", "Share a part of memory with your team, through git."),
     "sync": Entry("wiring", "wiring.sharing:sync_command", "Bring your memory to your other machines, through a git remote of yours."),
     "serve": Entry("wiring", "wiring.serve:serve", "Run the memory service for many people, on PostgreSQL."),
@@ -68,13 +76,13 @@ COMMANDS: dict[str, Entry] = {
     "tenants": Entry("wiring", "wiring.serve:tenants", "Manage organisations, spaces and keys of the memory service."),
     "migrate": Entry("wiring", "wiring.sharing:migrate", "Move a memory from files to a service, or back, with its history."),
     "agents": Entry("wiring", "wiring.agents", "List the agents a session hired, their state, and the agent types."),
-    "mcp": Entry("wiring", "wiring.mcp", "Give any client memory over the Model Context Protocol."),
-    "proxy": Entry("wiring", "wiring.proxy", "Give any client memory and a smaller bill, by its base URL."),
+    "mcp": Entry("wiring", "wiring.processes:mcp", "Give any client memory over the Model Context Protocol."),
+    "proxy": Entry("wiring", "wiring.processes:proxy", "Give any client memory and a smaller bill, by its base URL."),
     "models": Entry("wiring", "wiring.models:models_command", "List the models you can use now, with window and price, or choose one."),
     "keys": Entry("wiring", "wiring.models:keys_command", "List the API keys that are known, set one, or remove one."),
     "settings": Entry("wiring", "wiring.settings:settings", "Show every setting, its value and where it came from; set, unset or edit."),
     "trust": Entry("wiring", "wiring.settings:trust", "Show what this project's settings files ask for, and answer."),
-    "completion": Entry("wiring", "wiring.completion", "Print the completion script of a shell."),
+    "completion": Entry("wiring", "group:completion", "Print the completion script of a shell."),
     "doctor": Entry("wiring", "wiring.doctor", "Check that everything is in order."),
     "demo": Entry("look", "demo", "A long session through the layers, live, without a key."),
 }  # fmt: skip
@@ -96,8 +104,6 @@ class LazyGroup(click.Group):
         found = import_module(f"reverie.cli.{module}")
         command: click.Command = getattr(found, function or "command")
         if ctx.resilient_parsing:
-            from reverie.cli.wiring.completion import with_names
-
             return with_names(command)
         return command
 
@@ -194,3 +200,81 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("reverie: interrupted", err=True)
         sys.exit(130)
+
+
+SHELLS = ("bash", "zsh", "fish")
+_FILES = {
+    "bash": 'eval "$(reverie completion bash)" in ~/.bashrc',
+    "zsh": 'eval "$(reverie completion zsh)" in ~/.zshrc, after compinit',
+    "fish": "reverie completion fish > ~/.config/fish/completions/reverie.fish",
+}
+# Arguments by their names in the commands: what they complete to.
+_MEMORIES = frozenset({"what", "words", "by", "supersedes"})
+_SESSIONS = frozenset({"session", "resume"})
+# Commands whose words are a question.
+_OTHER_WORDS = frozenset({"search", "recall", "remember"})
+_MOST = 200
+
+
+@reverie_command(name="completion")
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(frame: Invocation, shell: str) -> None:
+    """Print the completion script of a shell.
+
+    Completes commands, options, memory names and session ids.
+
+    \b
+    eval "$(reverie completion bash)"      # in ~/.bashrc
+    eval "$(reverie completion zsh)"       # in ~/.zshrc, after compinit
+    reverie completion fish > ~/.config/fish/completions/reverie.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    root = click.get_current_context().find_root().command
+    made = get_completion_class(shell)
+    if made is None:
+        raise click.UsageError(f"no completion for {shell}")
+    source = made(root, {}, "reverie", "_REVERIE_COMPLETE").source()
+    data = {"shell": shell, "script": source, "install": _FILES[shell]}
+    frame.answer(data, lambda console: click.echo(source))
+
+
+class Named(click.types.StringParamType):
+    """The name of a memory or a session; completes to those there are."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        # A shell waits for this: whatever is wrong, there is nothing to offer.
+        with suppress(Exception):
+            names = ("project", "home", "memory_dir", "overrides")
+            given = {name: ctx.params[name] for name in names if ctx.params.get(name)}
+            app = Invocation(**given).app()
+            fitting = (one for one in _names(app, ctx, param) if one[0].startswith(incomplete))
+            return [CompletionItem(name, help=about) for name, about in islice(fitting, _MOST)]
+        return []
+
+
+def with_names(command: click.Command) -> click.Command:
+    """A command whose arguments complete to names, where they take names."""
+    for param in command.params:
+        if param.name in _MEMORIES | _SESSIONS and isinstance(
+            param.type, click.types.StringParamType
+        ):
+            param.type = Named()
+    return command
+
+
+def _names(
+    app: Workspace, ctx: click.Context, param: click.Parameter
+) -> Iterator[tuple[str, str | None]]:
+    from reverie.workspace.handles import labelled
+
+    if ctx.info_name in _OTHER_WORDS:
+        return
+    if param.name in _MEMORIES:
+        yield from ((entry.file, entry.name) for entry in labelled(app))
+    if param.name in _SESSIONS or ctx.info_name == "show":
+        yield from ((path.stem, None) for path in app.journals())

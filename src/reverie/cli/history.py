@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import counted, print_patch, printable, when
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    counted,
+    limit_option,
+    patch_lines,
+    reverie_command,
+    table,
+    when,
+)
 from reverie.cli.memories import (
     PERSON,
     author_of,
-    handle,
     opened,
     opened_for,
     private,
@@ -27,7 +33,7 @@ from reverie.memory.format.manifest import is_index
 from reverie.memory.format.taxonomy import MemoryScope
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from reverie.memory.format.revisions import Revision
     from reverie.memory.opening import OpenMemory
@@ -37,9 +43,7 @@ if TYPE_CHECKING:
 
 @reverie_command(name="log")
 @click.argument("what", nargs=-1, metavar="[MEMORY]")
-@click.option(
-    "-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
-)
+@limit_option(20)
 @scope_option
 def log(frame: Invocation, what: tuple[str, ...], limit: int, scope: MemoryScope | None) -> None:
     """List every change to memory, newest first.
@@ -53,7 +57,7 @@ def log(frame: Invocation, what: tuple[str, ...], limit: int, scope: MemoryScope
     """
     app = frame.app()
     found = list(islice(_wanted(app, what, scope), limit))
-    frame.answer([revision_json(one) for one in found], lambda console: _print_log(console, found))
+    frame.answer([revision_json(one) for one in found], _log_lines(found))
 
 
 def _wanted(app: Workspace, what: tuple[str, ...], scope: MemoryScope | None) -> Iterator[Revision]:
@@ -62,22 +66,16 @@ def _wanted(app: Workspace, what: tuple[str, ...], scope: MemoryScope | None) ->
 
     if not what:
         return changes(private(app, scope))
-    memory, name = required_or_gone(app, handle(what), scope)
+    memory, name = required_or_gone(app, " ".join(what), scope)
     return memory.changes(name)
 
 
-def _print_log(console: Console, revisions: list[Revision]) -> None:
-    from rich.table import Table
-
-    if not revisions:
-        console.print("Nothing has changed in this memory yet.")
-        return
-    table = Table("revision", "when", "who", "what", box=None, pad_edge=False)
-    for column in table.columns[:3]:
-        column.no_wrap = True
-    for one in revisions:
-        table.add_row(one.short, when(one.at), printable(author_of(one)), printable(one.summary))
-    console.print(table)
+def _log_lines(revisions: list[Revision]) -> Iterator[RenderableType]:
+    rows = [(one.short, when(one.at), author_of(one), one.summary) for one in revisions]
+    if rows:
+        yield table("revision", "when", "who", "what", rows=rows, fixed=3)
+    else:
+        yield "Nothing has changed in this memory yet."
 
 
 @reverie_command(name="blame")
@@ -91,11 +89,10 @@ def blame(frame: Invocation, what: tuple[str, ...], team: bool) -> None:
     \b
     reverie blame project_audit.md
     """
-    memory, name = opened_for(frame.app(), handle(what), team=team)
+    memory, name = opened_for(frame.app(), " ".join(what), team=team)
     lines = up_to_date(memory).history.blame(name)
     data = [_blamed_json(line.number, line.text, line.revision) for line in lines]
-    shown = [(line.revision, line.text) for line in lines]
-    frame.answer(data, lambda console: _print_blame(console, shown))
+    frame.answer(data, _blame_lines([(line.revision, line.text) for line in lines]))
 
 
 def _blamed_json(number: int, text: str, revision: Revision) -> dict[str, Any]:
@@ -103,11 +100,11 @@ def _blamed_json(number: int, text: str, revision: Revision) -> dict[str, Any]:
     return {"line": number, "text": text, **{key: about[key] for key in about if key != "files"}}
 
 
-def _print_blame(console: Console, lines: list[tuple[Revision, str]]) -> None:
+def _blame_lines(lines: list[tuple[Revision, str]]) -> Iterator[str]:
     width = max((len(author_of(revision)) for revision, _ in lines), default=0)
     for revision, text in lines:
         head = f"{revision.short}  {when(revision.at)}  {author_of(revision):<{width}}"
-        console.print(printable(f"{head}  {text}".rstrip()), soft_wrap=True)
+        yield f"{head}  {text}".rstrip()
 
 
 @reverie_command(name="diff")
@@ -132,7 +129,7 @@ def diff(frame: Invocation, what: tuple[str, ...], scope: MemoryScope | None) ->
     old, new = _range(up_to_date(memory), revisions, name)
     patch = memory.history.diff(old, new, name)
     data = {"old": old, "new": new, "file": name, "diff": patch}
-    frame.answer(data, lambda console: _print_diff(console, patch))
+    frame.answer(data, patch_lines(patch) if patch else "No difference.")
 
 
 def _last_as_memory(
@@ -177,13 +174,6 @@ def _range(
             else f"no change to {file!r} in history; `reverie log` shows all changes"
         )
     return (found[0].id if found else history.parent(last)), last.id
-
-
-def _print_diff(console: Console, patch: str) -> None:
-    if patch:
-        print_patch(console, patch)
-    else:
-        console.print("No difference.")
 
 
 @reverie_command(name="undo")
@@ -279,12 +269,7 @@ def _report(frame: Invocation, done: Sequence[UndoResult], verb: str) -> None:
         **revision_json(done[0].made),
         "also": [revision_json(part.made) for part in done[1:]],
     }
-    frame.show(data, lambda console: _print_undone(console, done, verb))
-
-
-def _print_undone(console: Console, done: Sequence[UndoResult], verb: str) -> None:
-    for line in undone_lines(done, verb):
-        console.print(printable(line), soft_wrap=True)
+    frame.show(data, undone_lines(done, verb))
 
 
 def undone_lines(done: Sequence[UndoResult], verb: str, program: str = "reverie ") -> Iterator[str]:

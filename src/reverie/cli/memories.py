@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reverie.core.foreign_text import printable
+from reverie.cli.invocation import note
 from reverie.errors import InputError
 from reverie.memory.format.revisions import Author, Revision
 from reverie.memory.format.taxonomy import SCOPES, MemoryScope
@@ -77,11 +77,6 @@ def superseded_label(app: Workspace, wanted: str, *, team: bool = False) -> str:
     return found.label(file)
 
 
-def handle(words: tuple[str, ...]) -> str:
-    """Join the words that name a memory, so that they need no quotes."""
-    return " ".join(words)
-
-
 def require_team(app: Workspace, *, team: bool) -> None:
     if team and not app.settings.flag("features.team"):
         raise InputError("team memory is off; turn it on with features.team = true in the settings")
@@ -91,11 +86,6 @@ def shown_path(app: Workspace, path: Path) -> str:
     """A path with `~` for the person's home."""
     person = app.settings.person_home
     return f"~/{path.relative_to(person)}" if path.is_relative_to(person) else str(path)
-
-
-def label(memory: OpenMemory, file: str) -> str:
-    """A file's name as commands take it, with its scope unless it is the project's."""
-    return memory.label(file)
 
 
 def up_to_date(memory: OpenMemory) -> OpenMemory:
@@ -142,8 +132,7 @@ def mention_former(app: Workspace) -> None:
         return
     for folder, identity in app.adoption.former():
         if (folder / "memory").is_dir() or identity.adopted:
-            note = (
-                f"note: this repository has a memory from when it was {identity.root}; "
+            note(
+                f"this repository has a memory from when it was {identity.root}; "
                 f"continue it with: reverie adopt --from {folder.name}"
             )
-            click.echo(printable(note), err=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.running import run
+from reverie.cli.screen import run
 from reverie.errors import InputError, ReverieError
 from reverie.events import AgentEnded, Event, Replied, ToolStarted
 from reverie.session.build import open_session

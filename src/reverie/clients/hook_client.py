@@ -237,9 +237,9 @@ def note(home: str, what: str) -> None:
         with os.fdopen(file, "w", encoding="utf-8", errors="replace") as log:
             log.write(" ".join(line.split())[:500] + "\n")
     except OSError as error:
-        said = f"reverie: {what}; {path} cannot be written: {error.strerror}"
+        message = f"reverie: {what}; {path} cannot be written: {error.strerror}"
         try:  # noqa: SIM105 - contextlib would take too long to import
-            os.write(2, (" ".join(said.split())[:500] + "\n").encode("utf-8", "replace"))
+            os.write(2, (" ".join(message.split())[:500] + "\n").encode("utf-8", "replace"))
         except OSError:
             pass
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from reverie.clients.hooks.claude_events import CLIENT as CLAUDE
+from reverie.clients.hooks.dialects import CLAUDE_CODE as CLAUDE
 from reverie.context.compaction.parts import is_summary
 from reverie.context.facts import read_facts
 from reverie.context.session_notes.draft import as_summary, from_facts

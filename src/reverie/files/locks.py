@@ -95,7 +95,6 @@ def _renew_thread_locks() -> None:
 
 os.register_at_fork(after_in_child=_renew_thread_locks)
 
-
 STALE_AFTER = 3600.0
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")

@@ -16,16 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from reverie.conversation import transcripts
 from reverie.conversation.records import Said
 from reverie.errors import ReverieError, SpendCapReached
-from reverie.impact.asking import (
-    Answer,
-    ask,
-    items,
-    memories_for,
-    open_model,
-    recall_on_copy,
-    share_of,
-)
-from reverie.impact.replay import Progress, in_words
+from reverie.impact import replay
 from reverie.impact.report import paired
 from reverie.memory.format.age import expired
 from reverie.recall.past_sessions import conversations
@@ -84,7 +75,7 @@ def probes_of(app: Workspace) -> list[Probe]:
 
 def probe_for(file: str, description: str, body: str) -> Probe | None:
     """A question from the words of a memory without its values; None where nothing is left to ask."""
-    wanted = items(body)
+    wanted = replay.items(body)
     subject = [word for word in re.findall(r"[\w'/.@-]+", description) if not _tells(word, wanted)]
     if not wanted or len(terms(" ".join(subject))) < 2:
         return None
@@ -97,9 +88,9 @@ def _tells(word: str, wanted: frozenset[str]) -> bool:
     return any(plain and (plain in one or one in plain) for one in wanted)
 
 
-def judge(answer: Answer, probe: Probe) -> Literal["right", "wrong", "abstained"]:
+def judge(answer: replay.Answer, probe: Probe) -> Literal["right", "wrong", "abstained"]:
     """By rules: it names what it must, it does not know, or it says something else."""
-    if share_of(answer.text, probe.wanted) >= _RIGHT:
+    if replay.share_of(answer.text, probe.wanted) >= _RIGHT:
         return "right"
     return "abstained" if answer.abstains else "wrong"
 
@@ -110,22 +101,22 @@ async def run_probes(
     *,
     most: int = MOST_PROBES,
     cap: float | None = None,
-    progress: Progress | None = None,
+    progress: replay.Progress | None = None,
 ) -> dict[str, Any]:
     """Ask every probe all four ways; stops at the cap and reports what there is."""
     probes = probes_of(app)[:most]
     said = _said(app)
     results: list[Result] = []
     stopped = ""
-    with recall_on_copy(app) as recall:
-        async with open_model(app, model, cap) as asking:
+    with replay.recall_on_copy(app) as recall:
+        async with replay.open_model(app, model, cap) as asking:
             for n, probe in enumerate(probes):
                 beside: dict[Way, Callable[[], str]] = {
                     "without": str,
                     "whole history": lambda: "\n".join(said)[-MOST_HISTORY:],
                     "grep": lambda probe=probe: _grep(said, probe.question),  # type: ignore[misc]
                 }
-                memories = await memories_for(recall, probe.question, app.clock.now())
+                memories = await replay.memories_for(recall, probe.question, app.clock.now())
                 beside["with memory"] = lambda found=memories: found  # type: ignore[misc]
                 # The order alternates, so that no way is always asked first.
                 order = WAYS if n % 2 == 0 else WAYS[::-1]
@@ -141,7 +132,7 @@ async def run_probes(
 
 async def _asked(model: Model, probe: Probe, way: Way, beside: str) -> Result:
     text = f"Notes:\n\n{beside}\n\n---\n\n{probe.question}" if beside else probe.question
-    answer = await ask(model, text)
+    answer = await replay.ask(model, text)
     return Result(probe, way, judge(answer, probe), answer.usage.context)
 
 
@@ -196,7 +187,7 @@ def summary(results: Sequence[Result], model: str, at: float, stopped: str = "")
         "rows": rows,
         "difference": difference.as_json(),
         "harm": harm,
-        "verdict": f"With memory against without: {in_words(difference.verdict)}",
+        "verdict": f"With memory against without: {replay.in_words(difference.verdict)}",
         "probes": [
             {"file": one.probe.file, "way": one.way, "verdict": one.verdict} for one in results
         ],

@@ -7,31 +7,144 @@ commands and values that the recorded answer and its tool calls named, and the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from reverie.conversation import transcripts
 from reverie.conversation.records import Record, Said
-from reverie.core.messages import Attachment, Message, Text, ToolUse
+from reverie.core.messages import Attachment, Message, Text, ToolUse, new_message
+from reverie.core.request import Head, Options, Request
+from reverie.core.usage import Usage
 from reverie.errors import ReverieError, SpendCapReached
-from reverie.impact.asking import (
-    Answer,
-    ask,
-    items,
-    memories_for,
-    open_model,
-    recall_on_copy,
-    share_of,
-)
 from reverie.impact.report import is_correction, paired
+from reverie.learning.dreaming.facts import values
 from reverie.memory.format.attachment import LABEL as RECALL
+from reverie.models.metered import MeteredModel
+from reverie.ports import complete
+from reverie.recall.attachment import Surfaced
 from reverie.recall.past_sessions import conversations
+from reverie.recall.service import choose_embedder, open_ranker, recall_for
+from reverie.recall.usage import uncounted
+from reverie.workspace import Workspace
 
 if TYPE_CHECKING:
     from reverie.ports import Model
-    from reverie.workspace import Workspace
+    from reverie.recall.pipeline import Recall
+
+PURPOSE = "impact"
+MOST_OUTPUT = 600
+
+SYSTEM = (
+    "Answer the person's last message in a few sentences, as their coding assistant. Use what stands "
+    "in the message and nothing else. You cannot run tools here: name the paths, commands and values "
+    "you would use. If you do not know, say: I don't know."
+)
+
+_UNKNOWN = re.compile(
+    r"\b(?:i\s+(?:do\s+not|don['’]t)\s+(?:know|have)|not\s+(?:sure|known|given|mentioned|stated)|"
+    r"no\s+information|unknown|cannot\s+(?:tell|say)|can['’]t\s+(?:tell|say))\b",
+    re.IGNORECASE,
+)
+_PATH = re.compile(
+    r"(?<![\w/.-])(?:\.{0,2}/)?(?:[\w.-]+/)+[\w.-]+\w|\b[\w-]+\.(?:py|js|ts|md|toml|ya?ml|json|sql|sh|go|rs)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A model's reply and what it took."""
+
+    text: str
+    usage: Usage = Usage()
+
+    @property
+    def abstains(self) -> bool:
+        return not self.text.strip() or bool(_UNKNOWN.search(self.text))
+
+
+def items(text: str) -> frozenset[str]:
+    """What a text can be checked by: paths, commands in code marks, numbers, addresses, names."""
+    found = {
+        one.partition(":")[2] if one.startswith(("url:", "code:")) else one for one in values(text)
+    }
+    return frozenset({one.casefold() for one in (*found, *_PATH.findall(text)) if len(one) > 1})
+
+
+def share_of(reply: str, wanted: frozenset[str]) -> float:
+    """The share of the wanted items that a reply names."""
+    plain = " ".join(reply.split()).casefold()
+    found = items(reply)
+    return sum(one in found or one in plain for one in wanted) / len(wanted) if wanted else 0.0
+
+
+@asynccontextmanager
+async def open_model(app: Workspace, name: str, cap: float | None) -> AsyncIterator[Model]:
+    """A model whose calls are on the ledger and together cost no more than the cap."""
+    model = MeteredModel(
+        app.bare_model(name), app.ledger, app.caps(PURPOSE), app.clock, PURPOSE, PURPOSE, most=cap
+    )
+    try:
+        yield model
+    finally:
+        await model.aclose()
+
+
+async def ask(model: Model, text: str, *, system: str = SYSTEM) -> Answer:
+    options = Options(max_tokens=MOST_OUTPUT)
+    head = Head(model.name, (Text(system),), (), options)
+    reply = await complete(model, Request(head, (new_message("user", Text(text)),)))
+    return Answer(reply.text, reply.usage)
+
+
+@contextmanager
+def recall_on_copy(app: Workspace) -> Iterator[Recall]:
+    """Recall over a copy of the memories: nothing that is asked counts as a use or changes a file."""
+    with tempfile.TemporaryDirectory(prefix="reverie-impact-") as folder:
+        copy = Path(folder) / "memory"
+        _copied(app.memory_location.directory, copy)
+        other = Workspace.open(
+            app.working_folder,
+            home=_copied_home(app, Path(folder)),
+            overrides=(*app.overrides, f"memory_directory={copy}"),
+            clock=app.clock,
+        )
+        memory = other.memory()
+        with open_ranker(memory, app.clock, choose_embedder(app)) as ranker:
+            recall = recall_for(other, memory, ranker, None, PURPOSE)
+            recall.count = uncounted
+            yield recall
+
+
+def _copied(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*", "*.sqlite*"))
+    else:
+        target.mkdir(parents=True)
+
+
+def _copied_home(app: Workspace, folder: Path) -> Path:
+    """A home with the memories about the person and nothing else."""
+    home = folder / "home"
+    home.mkdir()
+    person = app.settings.home / "person" / "memory"
+    if person.is_dir():
+        _copied(person, home / "person" / "memory")
+    return home
+
+
+async def memories_for(recall: Recall, question: str, at: float) -> str:
+    """The memories that recall would put beside a message; empty when none fit."""
+    recall.surfaced = Surfaced(set(), 0)
+    found = await recall.recollect(new_message("user", Text(question), at=at))
+    return found.attachment.text if found.attachment else ""
+
 
 MOST_PAIRS = 20
 # How much of what was said before goes with a prompt, in characters.
@@ -202,8 +315,8 @@ async def _judged(
         f"The message:\n{turn.prompt}\n\nWhat was done:\n{turn.done[:4_000]}\n\n"
         f"First answer:\n{order[0].text}\n\nSecond answer:\n{order[1].text}"
     )
-    said = (await ask(model, text, system=_JUDGE)).text.upper()
-    won = 1.0 if "FIRST" in said else -1.0 if "SECOND" in said else 0.0
+    reply = (await ask(model, text, system=_JUDGE)).text.upper()
+    won = 1.0 if "FIRST" in reply else -1.0 if "SECOND" in reply else 0.0
     return won if first else -won
 
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from reverie.settings import Settings
     from reverie.workspace import Workspace
 
-
 # Fewer pairs, or sessions in an arm, say which way it points and no more.
 FEWEST = 5
 ROUNDS = 2_000

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from reverie.agent.background import Background
+from reverie.agent.processes import Background
 from reverie.conversation import journal
 from reverie.conversation.records import Extracted
 from reverie.core.tokens import text_tokens

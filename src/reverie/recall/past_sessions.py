@@ -22,8 +22,7 @@ from reverie.errors import TranscriptError
 from reverie.files.json_files import read_json, write_json
 from reverie.recall.documents import Episode, Refreshed, Signature
 from reverie.recall.topics import signature_text
-from reverie.settings.neighbours import claude_config
-from reverie.settings.projects import canonical_root
+from reverie.settings.projects import canonical_root, claude_config
 
 if TYPE_CHECKING:
     from reverie.ports import Scrubber

@@ -36,7 +36,7 @@ from reverie.server.side_model import MEMORY, SideModel
 from reverie.server.worker import JobRun
 
 if TYPE_CHECKING:
-    from reverie.agent.turns import Finished
+    from reverie.agent.fork import Finished
     from reverie.ports import Clock
 
 LEASE = "dream"

@@ -29,7 +29,7 @@ from reverie.models.metered import MeteredModel
 from reverie.models.selection import OFFLINE
 
 if TYPE_CHECKING:
-    from reverie.agent.turns import Finished
+    from reverie.agent.fork import Finished
     from reverie.core import usage
     from reverie.core.usage import Entry, Purpose
     from reverie.ports import Model

@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from reverie.agent.background import Background, Broadcast
-from reverie.agent.fork import Forks
+from reverie.agent.fork import Forks, Limits
+from reverie.agent.processes import Background, Broadcast
 from reverie.agent.tools import Tool
-from reverie.agent.turns import Limits
 from reverie.context.folding import Folding
 from reverie.context.head import slim_spec
 from reverie.context.microcompaction import context_edits

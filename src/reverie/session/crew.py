@@ -22,9 +22,9 @@ from reverie.session.subagents import OpenSession, SubagentHost
 from reverie.subagents.crew import LOST, Crew, Place
 from reverie.subagents.identity import AgentIdentity, Approval
 from reverie.subagents.letters import LEAD, Letter, outside_problem
+from reverie.subagents.listing import Watch
 from reverie.subagents.mail import SessionWire, TeamMail, open_post, team_name
 from reverie.subagents.members import Limits
-from reverie.subagents.progress import Watch
 from reverie.subagents.progress_lines import digest, directive
 from reverie.subagents.type_files import agent_types
 

@@ -21,8 +21,7 @@ from reverie.agent.processes import end_group
 from reverie.core.messages import Attachment, Text
 from reverie.errors import InputError
 from reverie.events import Announce, TroubleNoted
-from reverie.settings.sources import environment
-from reverie.settings.trust import said_about
+from reverie.settings.sources import environment, said_about
 from reverie.workspace.trust import HOOKS, Command, commands_in, hooks_file, problem_in
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.agent.background import Background
 from reverie.agent.fork import Forks, FreshAgents
+from reverie.agent.processes import Background
 from reverie.agent.toolbox import Toolbox
 from reverie.context.folding import Folding
 from reverie.context.session_notes.note_taking import NoteTaker

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Protocol
 
-from reverie.agent.turns import calls_of
+from reverie.agent.fork import calls_of
 from reverie.conversation.assemble import Assembled
 from reverie.conversation.conversation import Asked
 from reverie.conversation.records import Record, Rewound, Said

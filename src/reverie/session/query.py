@@ -15,9 +15,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from reverie.agent.background import Background, Broadcast
+from reverie.agent.fork import OUT_OF_REQUESTS, Limits, ask, calls_of
+from reverie.agent.processes import Background, Broadcast
 from reverie.agent.toolbox import Toolbox
-from reverie.agent.turns import OUT_OF_REQUESTS, Limits, ask, calls_of
 from reverie.context.folding import Folding
 from reverie.context.session_notes.note_taking import NoteTaker
 from reverie.context.upkeep import Upkeep

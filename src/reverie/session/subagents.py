@@ -18,13 +18,13 @@ from reverie.files.folders import make_private
 from reverie.ports import Scrubber
 from reverie.session.options import SessionOptions, SubagentRole
 from reverie.settings.sources import environment
-from reverie.subagents.agent_memory import AgentMemory, open_agent_memory
 from reverie.subagents.crew import Crew, Place
 from reverie.subagents.identity import AgentIdentity, Approval
 from reverie.subagents.letters import LEAD
 from reverie.subagents.mail import TeamMail, mail_folder
 from reverie.subagents.mail_store import Post
 from reverie.subagents.members import Brief, Limits, Member, member_prompt
+from reverie.subagents.type_files import AgentMemory, open_agent_memory
 from reverie.subagents.types import AgentType
 from reverie.subagents.worktrees import Kept, NoWorktree, Worktree, Worktrees
 

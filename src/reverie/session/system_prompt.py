@@ -23,9 +23,9 @@ from reverie.memory.format.index import Index, more_line, pointer_of
 from reverie.memory.format.prompt import PromptMemory, memory_prompt
 from reverie.memory.instruction_files import Places, read_instruction_files
 from reverie.ports import Clock
-from reverie.settings.neighbours import claude_config
+from reverie.settings.projects import claude_config
 from reverie.settings.sources import MANAGED
-from reverie.subagents import private_files
+from reverie.subagents import mail_database
 
 if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
@@ -103,7 +103,7 @@ def reminder_key(app: Workspace) -> str:
     Text written before today, or without seeing the prompt, cannot contain it.
     """
     day = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
-    secret = private_files.secret(app.settings.home, "reminders.key")
+    secret = mail_database.secret(app.settings.home, "reminders.key")
     data = f"{app.project.root}\n{day}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, key=secret, digest_size=4).hexdigest()
 

@@ -1,9 +1,16 @@
 """Settings and switches: the only reader of environment and settings files."""
 
 from reverie.settings.keys import secret
-from reverie.settings.resolve import Item, Provider, Settings, Threshold, load_settings
+from reverie.settings.resolve import (
+    Item,
+    Provider,
+    Settings,
+    Switches,
+    Threshold,
+    bridge_openfeature,
+    load_settings,
+)
 from reverie.settings.sources import Found, Origin
-from reverie.settings.switches import Switches, bridge_openfeature
 
 __all__ = [
     "Found",

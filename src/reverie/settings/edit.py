@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reverie.errors import SettingsError, StorageError
 from reverie.files import atomic
 from reverie.files.folders import make_private
-from reverie.settings import flat_toml, lookup
+from reverie.settings import schema, values
 from reverie.settings.values import check_text, shown, unknown_key
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def unset_value(path: Path, key: str) -> bool:
 
 
 def _row(key: str) -> tuple[Setting, str]:
-    found = lookup.find(key)
+    found = schema.find(key)
     if found is None:
         raise SettingsError(unknown_key(key))
     return found
@@ -72,8 +72,8 @@ def _read(path: Path) -> str:
 def _entries(path: Path, text: str) -> dict[str, object]:
     """The file's values by their stored keys, without empty tables."""
     try:
-        entries = flat_toml.parse(text)
-    except flat_toml.BadToml as bad:
+        entries = values.parse_toml(text)
+    except values.BadToml as bad:
         at = f"{path}:{bad.line}" if bad.line else str(path)
         message = f"{at}: this is not TOML: {shown(bad.reason)}; `reverie settings edit` opens it"
         raise SettingsError(message) from None
@@ -81,12 +81,12 @@ def _entries(path: Path, text: str) -> dict[str, object]:
 
 
 def _stored(key: str) -> str:
-    found = lookup.find(key)
+    found = schema.find(key)
     return found[1] if found else key
 
 
 def _line_of(text: str, stored: str) -> int | None:
-    for path, number in flat_toml.positions(text).items():
+    for path, number in values.toml_lines(text).items():
         if _stored(".".join(path)) == stored:
             return number
     return None
@@ -95,7 +95,7 @@ def _line_of(text: str, stored: str) -> int | None:
 def _place(lines: list[str], stored: str) -> tuple[int, tuple[str, ...]]:
     """Where a new key goes: the end of the nearest table that is open, else before all tables."""
     wanted = tuple(_parts(stored))
-    headers = [(at, table) for at, line in enumerate(lines) if (table := flat_toml.header(line))]
+    headers = [(at, table) for at, line in enumerate(lines) if (table := values.toml_header(line))]
     nearest = max(
         (found for found in headers if wanted[: len(found[1])] == found[1]),
         key=lambda found: len(found[1]),
@@ -113,7 +113,7 @@ def _place(lines: list[str], stored: str) -> tuple[int, tuple[str, ...]]:
 
 def _parts(stored: str) -> list[str]:
     """The parts of a key; the name in `prices.*.input` may contain dots."""
-    found = lookup.find(stored)
+    found = schema.find(stored)
     if found is None or "*" not in found[0].key:
         return stored.split(".")
     before, _, after = found[0].key.partition("*")

@@ -2,20 +2,67 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import stat
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 from reverie.files.folders import owned_by_us
-from reverie.settings import flat_toml, lookup, schema
+from reverie.settings import schema, values
 from reverie.settings.values import check, check_text, quote, shown, unknown_key, unknown_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from reverie.settings.schema import Setting, Value
+
+Said = Literal["yes", "no"]
+
+
+class Answer(NamedTuple):
+    """The answer, and the text it was given for, so that the next question can show a diff."""
+
+    said: Said
+    digest: str
+    text: str
+
+    def is_about(self, content: bytes) -> bool:
+        return self.digest == digest_of(content)
+
+
+def digest_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def answers(record: Path) -> dict[str, Answer]:
+    """All answers for one project by file path; empty if the record is damaged."""
+    try:
+        data = json.loads(record.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    entries = data.items() if isinstance(data, dict) else ()
+    return {path: answer for path, entry in entries if (answer := _answer(entry))}
+
+
+def said_about(record: Path, path: Path, content: bytes) -> Said | None:
+    """The answer for the file's current content; None: not asked yet, or the file changed."""
+    answer = answers(record).get(str(path))
+    return answer.said if answer is not None and answer.is_about(content) else None
+
+
+def rendered(known: Mapping[str, Answer]) -> dict[str, dict[str, str]]:
+    """The record as JSON."""
+    return {path: answer._asdict() for path, answer in known.items()}
+
+
+def _answer(entry: object) -> Answer | None:
+    if not isinstance(entry, dict) or entry.get("said") not in ("yes", "no"):
+        return None
+    said = cast("Said", entry["said"])
+    return Answer(said, str(entry.get("digest")), str(entry.get("text") or ""))
 
 
 Source = Literal["default", "managed", "user", "project", "local", "environment", "command line"]
@@ -133,8 +180,8 @@ def read_file(file: SettingsFile, home: Path) -> Layer:
         return Layer(file=file)
     try:
         content = read_content(file)
-        entries = flat_toml.parse(_text(content))
-    except flat_toml.BadToml as bad:
+        entries = values.parse_toml(_text(content))
+    except values.BadToml as bad:
         place = Origin(file.source, str(file.path), bad.line).place
         problem = f"{place}: this is not TOML: {shown(bad.reason)}; correct it there"
         return Layer(problems=(problem,), file=file, stamp=stamp)
@@ -183,13 +230,13 @@ class _Checked(NamedTuple):
     problems: tuple[str, ...]
 
 
-def _checked(file: SettingsFile, entries: Iterable[flat_toml.Entry], home: Path) -> _Checked:
+def _checked(file: SettingsFile, entries: Iterable[values.TomlEntry], home: Path) -> _Checked:
     values: dict[str, Found] = {}
     asked: dict[str, Found] = {}
     problems: list[str] = []
     for entry in entries:
         # An empty known table, such as `[features]` alone, sets nothing.
-        if entry.value == {} and lookup.is_table(entry.key):
+        if entry.value == {} and schema.is_table(entry.key):
             continue
         origin = Origin(file.source, str(file.path), entry.line)
         try:
@@ -210,7 +257,6 @@ def _agreed(checked: _Checked, file: SettingsFile, stamp: Stamp, content: bytes)
     if not asked or file.record is None:
         return Layer(values, problems, file, stamp)
     # Import lazily: few projects have settings that need agreement.
-    from reverie.settings.trust import said_about  # noqa: PLC0415
 
     answer = said_about(file.record, file.path, content)
     if answer == "yes":
@@ -220,7 +266,7 @@ def _agreed(checked: _Checked, file: SettingsFile, stamp: Stamp, content: bytes)
 
 
 def _allowed(file: SettingsFile, written: str) -> tuple[Setting, str]:
-    found = lookup.find(written)
+    found = schema.find(written)
     if found is None:
         raise ValueError(unknown_key(written))
     row, key = found
@@ -245,7 +291,7 @@ def read_environment(environ: Mapping[str, str], key_names: Iterable[str], home:
     problems: list[str] = []
     unknown: list[str] = []
     for name, text in ours.items():
-        found = lookup.find_variable(name)
+        found = schema.find_variable(name)
         if found is None:
             unknown.append(name)
             continue
@@ -298,7 +344,7 @@ def read_options(overrides: Iterable[str], home: Path) -> Layer:
     problems: list[str] = []
     for option in overrides:
         written, equals, text = option.partition("=")
-        found = lookup.find(written.strip())
+        found = schema.find(written.strip())
         try:
             if not equals:
                 raise ValueError("write --set key=value")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reverie.settings import schema
 from reverie.settings.schema import NEVER, NONE, Setting, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from collections.abc import Callable, Iterator
 
 _WORDS: Final = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
@@ -262,3 +261,98 @@ def _closest(word: str, known: list[str]) -> str | None:
     from difflib import get_close_matches  # noqa: PLC0415
 
     return next(iter(get_close_matches(word, known, n=1)), None)
+
+
+# Patterns stay text: they are compiled only if there is a file to read.
+_PART: Final = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
+_PATH: Final = rf"({_PART}(?:[ \t]*\.[ \t]*{_PART})*)"
+_HEADER: Final = rf"[ \t]*\[{{1,2}}[ \t]*{_PATH}[ \t]*\]"
+_ASSIGNMENT: Final = rf"[ \t]*{_PATH}[ \t]*="
+_AT_LINE: Final = r" \(at line (\d+), column \d+\)$"
+
+# No setting is nested this deep.
+_DEEPEST: Final = 12
+
+
+class TomlEntry(NamedTuple):
+    """One value of a file; `value` is a dict only for a table that is empty or too deep."""
+
+    key: str
+    value: object
+    line: int | None
+
+
+class BadToml(Exception):
+    """Invalid TOML; `line` is where, if the parser says so."""
+
+    def __init__(self, reason: str, line: int | None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line
+
+
+def parse_toml(text: str) -> list[TomlEntry]:
+    """Every value in the text, in its order."""
+    # Import lazily: most machines have no settings file.
+    import tomllib  # noqa: PLC0415
+
+    try:
+        tree = tomllib.loads(text)
+    except RecursionError:
+        raise BadToml("nested too deeply", None) from None
+    # A number of 5,000 digits raises a plain ValueError, not TOMLDecodeError.
+    except ValueError as error:
+        raise _explained(error) from None
+    lines = toml_lines(text)
+    return [
+        TomlEntry(".".join(path), value, _line_of_key(lines, path)) for path, value in _leaves(tree)
+    ]
+
+
+def _explained(error: ValueError) -> BadToml:
+    message = str(error)
+    at = re.search(_AT_LINE, message)
+    if at:
+        return BadToml(message[: at.start()], int(at[1]))
+    return BadToml(message, None)
+
+
+def _leaves(tree: dict[str, object]) -> Iterator[tuple[tuple[str, ...], object]]:
+    pending: list[tuple[tuple[str, ...], object]] = [((key,), tree[key]) for key in reversed(tree)]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, dict) and value and len(path) < _DEEPEST:
+            pending.extend(((*path, key), value[key]) for key in reversed(value))
+        else:
+            yield path, value
+
+
+def toml_lines(text: str) -> dict[tuple[str, ...], int]:
+    """First line of every table toml_header and assignment; may be wrong inside multi-line strings."""
+    found: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.split("\n"), start=1):
+        if (opened := toml_header(line)) is not None:
+            table = opened
+            found.setdefault(table, number)
+        elif assignment := re.match(_ASSIGNMENT, line):
+            found.setdefault(table + _key_parts(assignment[1]), number)
+    return found
+
+
+def toml_header(line: str) -> tuple[str, ...] | None:
+    """The path of a table toml_header; None for any other line."""
+    found = re.match(_HEADER, line)
+    return _key_parts(found[1]) if found else None
+
+
+def _key_parts(path: str) -> tuple[str, ...]:
+    return tuple(part.strip("\"'") for part in re.findall(_PART, path))
+
+
+def _line_of_key(lines: dict[tuple[str, ...], int], path: tuple[str, ...]) -> int | None:
+    """The line of the key, or of the inline table that contains it."""
+    for end in range(len(path), 0, -1):
+        if path[:end] in lines:
+            return lines[path[:end]]
+    return None

@@ -11,23 +11,10 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from reverie import events
 from reverie.agent.fork import Task
 from reverie.conversation.records import AgentHired, AgentLeft, Record
 from reverie.errors import InputError, ReverieError
-from reverie.events import (
-    AgentEnded,
-    AgentProgressed,
-    AgentStarted,
-    Announce,
-    CacheBroke,
-    CapReached,
-    Event,
-    LetterSent,
-    MoneySpent,
-    Replied,
-    ToolStarted,
-    TroubleNoted,
-)
 from reverie.subagents.identity import (
     AgentHost,
     AgentIdentity,
@@ -83,7 +70,7 @@ class Crew:
 
     types: Mapping[str, AgentType]
     host: AgentHost
-    announce: Announce
+    announce: events.Announce
     clock: Clock
     wire: Wire
     limits: Limits = field(default_factory=Limits)
@@ -153,7 +140,9 @@ class Crew:
                 round(member.began, 3),
             )
         )
-        self.announce(AgentStarted(brief.name, brief.agent_type.name, brief.how, brief.summary))
+        self.announce(
+            events.AgentStarted(brief.name, brief.agent_type.name, brief.how, brief.summary)
+        )
         work = self._watched(member, self._kind_of_work(identity, member))
         member.work = asyncio.create_task(work, name=f"agent {brief.name}")
         member.work.add_done_callback(lambda _: self._left(member, member.stopped_for or STOPPED))
@@ -263,11 +252,11 @@ class Crew:
             text = member.report_of(why)[:LONGEST_REPORT]
             parent.receive(self.letter(member.name, member.brief.by, text, summary))
         member.why = why
-        self.announce(AgentEnded(member.name, why, member.tokens))
+        self.announce(events.AgentEnded(member.name, why, member.tokens))
         try:
             self.record(AgentLeft(member.name, why, member.tokens, round(member.ended, 3)))
         except (ReverieError, OSError) as error:
-            self.announce(TroubleNoted("agents", f"not recorded in the transcript: {error}"))
+            self.announce(events.TroubleNoted("agents", f"not recorded in the transcript: {error}"))
 
     def letter(
         self, sender: str, to: str, text: str, summary: str, kind: Kind = "message"
@@ -280,21 +269,26 @@ class Crew:
 
     # --- progress ---
 
-    def _on_event(self, member: Member, session: AgentSession, event: Event) -> None:
+    def _on_event(self, member: Member, session: AgentSession, event: events.Event) -> None:
         match event:
-            case Replied():
+            case events.Replied():
                 self._count(member, event)
-            case ToolStarted():
+            case events.ToolStarted():
                 line = line_of_calls(session.conversation.messages)
                 if line:
                     self.progressed(member, line)
-            case MoneySpent() | CapReached() | TroubleNoted() | CacheBroke():
+            case (
+                events.MoneySpent()
+                | events.CapReached()
+                | events.TroubleNoted()
+                | events.CacheBroke()
+            ):
                 self.announce(event)
             case _:
                 pass
 
-    def _count(self, member: Member, event: Event) -> None:
-        if isinstance(event, Replied):
+    def _count(self, member: Member, event: events.Event) -> None:
+        if isinstance(event, events.Replied):
             self._used(member, member.tokens + event.reply.usage.context)
 
     def _used(self, member: Member, tokens: int) -> None:
@@ -311,7 +305,7 @@ class Crew:
     def progressed(self, member: Member, line: str) -> None:
         if line != member.line:
             member.line = line
-            self.announce(AgentProgressed(member.name, line))
+            self.announce(events.AgentProgressed(member.name, line))
 
     # --- letters ---
 
@@ -330,7 +324,7 @@ class Crew:
         else:
             wrong = no_such_agent(letter.to) if sender is None else sender.mail.send(letter)
         if wrong is None:
-            self.announce(LetterSent(letter.sender, letter.to, letter.kind, letter.summary))
+            self.announce(events.LetterSent(letter.sender, letter.to, letter.kind, letter.summary))
         return wrong
 
     async def send_report(self, identity: AgentIdentity, member: Member) -> None:

@@ -8,9 +8,9 @@ from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from reverie.agent.background import Broadcast
+from reverie.agent.fork import OUT_OF_REQUESTS, calls_of
 from reverie.agent.permissions import Call, Decision, Mode, Permission, nothing
-from reverie.agent.turns import OUT_OF_REQUESTS, calls_of
+from reverie.agent.processes import Broadcast
 from reverie.conversation.conversation import Conversation
 from reverie.core.messages import Attachment, Block
 from reverie.errors import InputError
@@ -23,49 +23,35 @@ if TYPE_CHECKING:
     from reverie.agent.fork import Forks
 
 
-class Mail(Protocol):
-    """Letters from and to other processes of the team."""
+class Mail:
+    """Letters from and to other processes of the team; in itself, for a team all in this process."""
 
-    def names(self) -> tuple[str, ...]: ...
+    # Whether other processes may write: then it is polled.
+    polled = False
+
+    def names(self) -> tuple[str, ...]:
+        return ()
 
     def send(self, letter: Letter) -> str | None:
         """Send a letter; the reason when it is refused."""
-        ...
+        return no_such_agent(letter.to)
 
     def waiting(self) -> bool:
         """Whether there are letters to take."""
-        ...
+        return False
 
     def take(self, room: int) -> Sequence[Letter]:
         """The next letters, about `room` characters; those not acknowledged come again."""
-        ...
+        return ()
 
-    def acknowledge(self, letters: Sequence[Letter]) -> None: ...
+    def acknowledge(self, letters: Sequence[Letter]) -> None:
+        return None
 
 
 class Wire(Protocol):
     """Letters to other sessions: `uds:PATH`, `bridge:ID`."""
 
     async def send(self, address: str, letter: Letter) -> str | None: ...
-
-
-class NoMail:
-    """For agents whose team is all in this process."""
-
-    def names(self) -> tuple[str, ...]:
-        return ()
-
-    def send(self, letter: Letter) -> str | None:
-        return no_such_agent(letter.to)
-
-    def waiting(self) -> bool:
-        return False
-
-    def take(self, room: int) -> Sequence[Letter]:
-        return ()
-
-    def acknowledge(self, letters: Sequence[Letter]) -> None:
-        return None
 
 
 LETTERS = "letters"
@@ -115,7 +101,7 @@ class AgentIdentity:
     model: str | None = None
     # Whether it may ask the person for permission.
     asks: bool = True
-    mail: Mail = field(default_factory=NoMail)
+    mail: Mail = field(default_factory=Mail)
     approval: Approval | None = None
     conversation: Conversation | None = None
     forks: Forks | None = None
@@ -151,7 +137,7 @@ class AgentIdentity:
 
     async def mail_arrives(self) -> None:
         """Wait until there is a letter."""
-        seconds = None if isinstance(self.mail, NoMail) else LOOK_SECONDS
+        seconds = LOOK_SECONDS if self.mail.polled else None
         while not self.has_mail:
             self._arrived.clear()
             with suppress(TimeoutError):
@@ -218,17 +204,14 @@ class AgentHost(Protocol):
 
     def transcript(self, brief: Brief) -> str:
         """The path of the agent's own transcript."""
-        ...
 
     def open(
         self, member: Member, identity: AgentIdentity
     ) -> AbstractAsyncContextManager[AgentSession]:
         """A session for an agent in this process."""
-        ...
 
     async def launch(self, member: Member) -> None:
         """Run an agent in its own process until it ends; cancelling ends it."""
-        ...
 
 
 Report = Callable[[AgentIdentity, Member], Awaitable[None]]

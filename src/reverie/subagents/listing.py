@@ -1,9 +1,11 @@
-"""The sub-agents of a session and their status: from its transcripts, or live."""
+"""The sub-agents of a session and their status: from its transcripts, live, and in a line from time to time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -12,13 +14,15 @@ from reverie.conversation import journal
 from reverie.conversation.records import AgentHired, AgentLeft, Record, Said, Used
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Attachment, Message, ToolUse
-from reverie.errors import InputError
+from reverie.errors import InputError, ReverieError
+from reverie.events import TroubleNoted
 from reverie.files.locks import is_held
 from reverie.memory.format.frontmatter import one_line
 from reverie.subagents.crew import LOST, Crew
 from reverie.subagents.identity import LETTERS
 from reverie.subagents.letters import LEAD, Letter, parse_letters
 from reverie.subagents.members import DONE, Member
+from reverie.subagents.progress_lines import cleaned, line_of_calls
 from reverie.subagents.tools import SEND_MESSAGE as SEND
 
 if TYPE_CHECKING:
@@ -314,3 +318,57 @@ def _hint(name: str, known: Sequence[str]) -> str:
     if close := get_close_matches(name, known, n=3, cutoff=0.5):
         return f"did you mean {' or '.join(dict.fromkeys(close))}?"
     return f"there are: {', '.join(dict.fromkeys(known))}" if known else "no agent was hired"
+
+
+EVERY_SECONDS = 30.0
+
+# Asks a model for a line on these messages; the second argument is the previous line.
+Describe = Callable[[Sequence[Message], str], Awaitable[str]]
+
+
+@dataclass(slots=True)
+class Watch:
+    """Describes running agents that have new messages: by a model, or else by their tool calls."""
+
+    crew: Crew
+    describe: Describe
+    on: Callable[[], bool] = lambda: True
+    every: float = EVERY_SECONDS
+    _seen: dict[str, str] = field(default_factory=dict)
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def keep(self) -> None:
+        while not self._stopped.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.every):
+                    await self._stopped.wait()
+                    return
+            await self.look()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    async def look(self) -> None:
+        """Update every agent once, unless it is switched off."""
+        for member in self.crew.running if self.on() else ():
+            identity = self.crew.identities.get(member.name)
+            if (
+                identity is None
+                or identity.conversation is None
+                or not identity.conversation.messages
+            ):
+                continue
+            messages = identity.conversation.messages
+            if self._seen.get(member.name) != messages[-1].id:
+                self._seen[member.name] = messages[-1].id
+                await self._update(member, messages)
+
+    async def _update(self, member: Member, messages: Sequence[Message]) -> None:
+        line = None
+        try:
+            line = cleaned(await self.describe(messages, member.line), member.line)
+        except ReverieError as error:
+            self.crew.announce(TroubleNoted("agents", f"no line for {member.name}: {error}"))
+        line = line or line_of_calls(messages)
+        if line:
+            self.crew.progressed(member, line)

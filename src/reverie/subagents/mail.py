@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted
+from reverie.subagents.identity import Mail
 from reverie.subagents.letters import Letter, Refused, session_of
 from reverie.subagents.mail_database import MailDatabase
 from reverie.subagents.mail_store import Mailbox, Post, new_reader
@@ -40,8 +41,10 @@ def damaged_mail(app: Workspace) -> tuple[Path, ...]:
     return MailDatabase(mail_folder(app)).damaged()
 
 
-class TeamMail:
+class TeamMail(Mail):
     """One agent's mail. It has a mailbox once the team has members in other processes."""
+
+    polled = True
 
     def __init__(self, post: Post, name: str, clock: Clock, announce: Announce) -> None:
         self._announce = announce

@@ -6,7 +6,16 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from reverie.agent.tools import Access, Arguments, Tool, ToolOutput, Workplace, always
+from reverie.agent.tools import (
+    Access,
+    Arguments,
+    Tool,
+    ToolOutput,
+    Workplace,
+    always,
+    parameters,
+    string,
+)
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 from reverie.subagents.crew import Place
@@ -29,28 +38,16 @@ def agent_tool(place: Place) -> Tool:
     spec = ToolSpec.of(
         AGENT,
         agent_description(place.crew.types),
-        {
-            "type": "object",
-            "properties": {
-                "task": {"type": "string", "minLength": 1},
-                "summary": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": 100,
-                    "description": "The task in three to six words.",
-                },
-                "type": {"enum": list(place.crew.types), "description": "Default: general."},
-                "how": {"enum": list(WAYS), "description": "Default: wait."},
-                "name": {
-                    "type": "string",
-                    "description": "What it is called, to write to it; made up when left out.",
-                },
-                "apart": {"type": "boolean"},
-                "plans_first": {"type": "boolean"},
-            },
-            "required": ["task", "summary"],
-            "additionalProperties": False,
-        },
+        parameters(
+            *("task", "summary"),
+            task=string(minLength=1),
+            summary=string("The task in three to six words.", minLength=1, maxLength=100),
+            type={"enum": list(place.crew.types), "description": "Default: general."},
+            how={"enum": list(WAYS), "description": "Default: wait."},
+            name=string("What it is called, to write to it; made up when left out."),
+            apart={"type": "boolean"},
+            plans_first={"type": "boolean"},
+        ),
     )
 
     async def run(arguments: Arguments, workplace: Workplace) -> ToolOutput:
@@ -132,23 +129,15 @@ def send_message_tool(place: Place) -> Tool:
     spec = ToolSpec.of(
         SEND_MESSAGE,
         send_description(),
-        {
-            "type": "object",
-            "properties": {
-                "to": {"type": "string", "minLength": 1},
-                "message": {"type": "string"},
-                "summary": {
-                    "type": "string",
-                    "maxLength": LONGEST_SUMMARY,
-                    "description": "The message in five to ten words.",
-                },
-                "kind": {"enum": list(KINDS), "description": "Default: message."},
-                "reply_to": {"type": "string", "description": "The id of the letter answered."},
-                "agreed": {"type": "boolean"},
-            },
-            "required": ["to", "message", "summary"],
-            "additionalProperties": False,
-        },
+        parameters(
+            *("to", "message", "summary"),
+            to=string(minLength=1),
+            message=string(),
+            summary=string("The message in five to ten words.", maxLength=LONGEST_SUMMARY),
+            kind={"enum": list(KINDS), "description": "Default: message."},
+            reply_to=string("The id of the letter answered."),
+            agreed={"type": "boolean"},
+        ),
     )
 
     async def run(arguments: Arguments, workplace: Workplace) -> ToolOutput:

@@ -16,8 +16,7 @@ from reverie.memory.changes.draft import Declined, Remembered
 from reverie.memory.changes.undo import undoable
 from reverie.memory.opening import changes, with_revision
 from reverie.text.figures import counted
-from reverie.web.open_project import PERSON
-from reverie.web.rendering import page, then
+from reverie.web.open_project import PERSON, page, then
 from reverie.workspace.editing import undo as take_back
 from reverie.workspace.inbox import approve
 

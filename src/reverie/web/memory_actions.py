@@ -14,15 +14,13 @@ from reverie.memory.format import topic as topics
 from reverie.memory.format.revisions import version as version_of
 from reverie.text.figures import counted
 from reverie.web.memory_pages import read_memory
-from reverie.web.open_project import PERSON
-from reverie.web.rendering import page, then
+from reverie.web.open_project import PERSON, page, then
 from reverie.workspace.editing import base_of, save_edit
 from reverie.workspace.handles import required
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from reverie.memory.format.revisions import Revision
     from reverie.memory.opening import OpenMemory
     from reverie.web.open_project import OpenProject, PageRequest
 
@@ -60,8 +58,9 @@ def _edit(project: OpenProject, request: PageRequest, memory: OpenMemory, file: 
     except InputError as error:
         shown = read_memory(project, label) | {"text": text, "version": request.text("version")}
         return page(project, request, "memory/edit.html", status=400, **shown, problem=str(error))
+    done = f"Saved as {edited.revision.short}" if edited.revision else "Nothing changed"
     notes = [f"note: {one}" for one in edited.topic.warnings]
-    return then(project, f"/memory/{label}", "; ".join([_saved(edited.revision), *notes]))
+    return then(project, f"/memory/{label}", "; ".join([done, *notes]))
 
 
 def _conflict(
@@ -80,10 +79,6 @@ def _conflict(
         action=request.text("do"),
         version="" if current is None else version_of(current),
     )
-
-
-def _saved(revision: Revision | None) -> str:
-    return f"Saved as {revision.short}" if revision else "Nothing changed"
 
 
 def _pin(project: OpenProject, request: PageRequest, memory: OpenMemory, file: str) -> Response:

@@ -18,7 +18,7 @@ from reverie.memory.format.taxonomy import ORIGINS, SCOPES, TYPES, split
 from reverie.recall import attachment as anchors
 from reverie.recall.hits import read_hits
 from reverie.recall.service import recall_as_of
-from reverie.web.rendering import fragment, page
+from reverie.web.open_project import fragment, page
 
 if TYPE_CHECKING:
     from starlette.responses import Response

@@ -17,7 +17,7 @@ from reverie.errors import InputError, TranscriptError
 from reverie.impact.report import outcome_report
 from reverie.impact.stats import stats_of
 from reverie.learning.runs import runs_of
-from reverie.web.rendering import page
+from reverie.web.open_project import page
 from reverie.workspace.spending import KINDS, MOST_DAYS, spending
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from reverie.conversation.timeline import Timeline
     from reverie.core.messages import Block, Message
     from reverie.web.open_project import OpenProject, PageRequest
-
 
 A_PAGE = 25
 MESSAGES_A_PAGE = 60

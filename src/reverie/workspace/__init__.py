@@ -179,7 +179,7 @@ class Workspace:
     def claude_memory(self) -> Path | None:
         """Claude Code's memory directory for this project, if it has one."""
         from reverie.memory.adoption import claude_memory
-        from reverie.settings.neighbours import claude_config
+        from reverie.settings.projects import claude_config
 
         return claude_memory(claude_config(), (self.project.root, Path.cwd()))
 

@@ -8,17 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from reverie.errors import InputError
-from reverie.memory.changes.handles import (
-    Ambiguous,
-    Found,
-    How,
-    Missing,
-    explained,
-    full_id,
-    is_id,
-    resolve,
-    short_ids,
-)
+from reverie.memory.changes import handles
 from reverie.memory.format.age import term, words
 
 if TYPE_CHECKING:
@@ -27,9 +17,8 @@ if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
-
 # Ways of naming that identify one memory; words of a title are a search.
-EXACT: tuple[How, ...] = ("file", "id", "title")
+EXACT: tuple[handles.How, ...] = ("file", "id", "title")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +27,7 @@ class Located:
 
     memory: OpenMemory
     file: str
-    how: How
+    how: handles.How
 
 
 def parts(app: Workspace, scope: MemoryScope | None = None) -> tuple[OpenMemory, ...]:
@@ -53,12 +42,12 @@ def labelled(app: Workspace) -> Sequence[ManifestEntry]:
 
 def ids_of(app: Workspace) -> dict[str, str]:
     """The short id of every memory, by its displayed name."""
-    return short_ids(entry.file for entry in labelled(app))
+    return handles.short_ids(entry.file for entry in labelled(app))
 
 
 def locate(
     app: Workspace, wanted: str, scope: MemoryScope | None = None
-) -> Located | Ambiguous | Missing:
+) -> Located | handles.Ambiguous | handles.Missing:
     """Find a memory by file name (also a path, also without .md), id, title or words of it."""
     found = {
         memory.label(entry.file): (memory, entry)
@@ -66,8 +55,8 @@ def locate(
         for entry in memory.store.entries()
     }
     shown = [replace(entry, file=label) for label, (_, entry) in found.items()]
-    resolved = resolve(wanted, shown)
-    if isinstance(resolved, Found):
+    resolved = handles.resolve(wanted, shown)
+    if isinstance(resolved, handles.Found):
         memory, entry = found[resolved.file]
         return Located(memory, entry.file, resolved.how)
     memory, name = app.memory_of(wanted, scope)
@@ -80,7 +69,7 @@ def locate(
 
 def is_known(app: Workspace, wanted: str) -> bool:
     """Whether a name fits a memory; opens no file."""
-    return isinstance(resolve(wanted, labelled(app)), Found)
+    return isinstance(handles.resolve(wanted, labelled(app)), handles.Found)
 
 
 def required(
@@ -88,7 +77,7 @@ def required(
     wanted: str,
     scope: MemoryScope | None = None,
     *,
-    ways: Sequence[How] = (),
+    ways: Sequence[handles.How] = (),
     listed_by: str = "`reverie list`",
 ) -> tuple[OpenMemory, str]:
     """The named memory and its file; otherwise an InputError that lists possible ones.
@@ -99,13 +88,13 @@ def required(
     if isinstance(found, Located):
         if not ways or found.how in ways:
             return found.memory, found.file
-        found = Missing((found.memory.label(found.file),))
-    raise InputError(explained(wanted, found, listed_by))
+        found = handles.Missing((found.memory.label(found.file),))
+    raise InputError(handles.explained(wanted, found, listed_by))
 
 
 def locate_or_gone(
     app: Workspace, wanted: str, scope: MemoryScope | None = None
-) -> Located | Ambiguous | Missing:
+) -> Located | handles.Ambiguous | handles.Missing:
     """Find an existing memory, or a removed one in history; words of a title are tried last."""
     found = locate(app, wanted, scope)
     if isinstance(found, Located) and found.how in EXACT:
@@ -123,9 +112,9 @@ def required_or_gone(
     found = locate_or_gone(app, wanted, scope)
     if isinstance(found, Located):
         return found.memory, found.file
-    if found == Missing():
+    if found == handles.Missing():
         raise InputError(f"no memory {wanted!r}, and no change to it in history; {_SEE_ALL}")
-    raise InputError(explained(wanted, found))
+    raise InputError(handles.explained(wanted, found))
 
 
 _SEE_ALL = "`reverie list` and `reverie log` show them all"
@@ -137,8 +126,10 @@ def _gone(memory: OpenMemory, wanted: str) -> str | None:
     former = {memory.label(one): one for revision in memory.history.log() for one in revision.files}
     if file in former or memory.label(file) in former:
         return former.get(file) or former[memory.label(file)]
-    fitting = [one for shown, one in former.items() if full_id(shown).startswith(wanted.lower())]
-    return fitting[0] if len(fitting) == 1 and is_id(wanted) else None
+    fitting = [
+        one for shown, one in former.items() if handles.full_id(shown).startswith(wanted.lower())
+    ]
+    return fitting[0] if len(fitting) == 1 and handles.is_id(wanted) else None
 
 
 Which: TypeAlias = Literal["all", "archived", "problems"]

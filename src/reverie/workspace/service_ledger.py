@@ -2,7 +2,7 @@
 
 Each call is reserved here by the person's own caps, then at the service by the caps of the
 organisation, the key and the purpose. While the service is away, only the main conversation goes on;
-what it costs waits in a file and is told later, each call once.
+what it costs waits in a file and is reported later, each call once.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ServiceLedger(Ledger):
 
     def _tell(self, ticket: str, entry: Entry | None) -> None:
         cost = 0.0 if entry is None else entry.cost or 0.0
-        told = {
+        report = {
             "id": secrets.token_hex(16),
             "ticket": ticket,
             "cost": None if entry is None else cost,
@@ -81,18 +81,18 @@ class ServiceLedger(Ledger):
         }
         try:
             self._tell_waiting()
-            self._report(told)
+            self._report(report)
         except ServiceAway:
-            self._keep(told)
+            self._keep(report)
 
-    def _report(self, told: Mapping[str, Any]) -> None:
+    def _report(self, report: Mapping[str, Any]) -> None:
         """Tell one call; what the service no longer knows, or does not take, is dropped."""
-        body = {"cost": told["cost"], "entry": told["entry"]}
+        body = {"cost": report["cost"], "entry": report["entry"]}
         with suppress(InputError):
-            if told["ticket"]:
-                self._send("PUT", f"/v1/ledger/{told['ticket']}", body, once=told["id"])
+            if report["ticket"]:
+                self._send("PUT", f"/v1/ledger/{report['ticket']}", body, once=report["id"])
             else:
-                self._send("POST", "/v1/ledger", body, once=told["id"])
+                self._send("POST", "/v1/ledger", body, once=report["id"])
 
     def _send(self, method: str, path: str, body: object, *, once: str = "") -> Any:
         connection = self._service.connection
@@ -106,10 +106,10 @@ class ServiceLedger(Ledger):
 
     # --- what waits for the service ---
 
-    def _keep(self, told: Mapping[str, Any]) -> None:
+    def _keep(self, report: Mapping[str, Any]) -> None:
         make_private(self._unsent.parent)
         with exclusive(self._unsent.with_suffix(".lock")):
-            write_json(self._unsent, [*self._read_waiting(), told])
+            write_json(self._unsent, [*self._read_waiting(), report])
 
     def _tell_waiting(self) -> None:
         if not self._unsent.exists():

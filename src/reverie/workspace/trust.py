@@ -18,21 +18,9 @@ from reverie.errors import InputError, StorageError
 from reverie.files import atomic
 from reverie.files.folders import make_private
 from reverie.files.json_files import write_json
-from reverie.settings import trust
+from reverie.settings import sources
 from reverie.settings.projects import find_project
 from reverie.settings.resolve import home_of, local_file, project_files, record_file
-from reverie.settings.sources import (
-    OLD_LOCAL,
-    Found,
-    Layer,
-    Origin,
-    SettingsFile,
-    Wanted,
-    environment,
-    person_home,
-    read_content,
-    read_file,
-)
 
 HOOKS = "hooks.json"
 EVENTS = (
@@ -92,7 +80,9 @@ class ProjectHooks:
         """Its bytes; empty if there is none. ValueError or OSError if it cannot be used."""
         if not self.path.exists():
             return b""
-        return read_content(SettingsFile("project", self.path, self.path, self.record))
+        return sources.read_content(
+            sources.SettingsFile("project", self.path, self.path, self.record)
+        )
 
 
 def hooks_file(home: Path, root: Path) -> ProjectHooks:
@@ -143,10 +133,10 @@ class AskedFile:
     `agreed` is the text that the person accepted before, if any.
     """
 
-    file: SettingsFile
+    file: sources.SettingsFile
     content: bytes
-    layer: Layer
-    said: trust.Said | None
+    layer: sources.Layer
+    said: sources.Said | None
     agreed: str = ""
 
     @property
@@ -154,7 +144,7 @@ class AskedFile:
         return self.file.path
 
     @property
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[sources.Wanted, ...]:
         return self.layer.wanted
 
     @property
@@ -181,7 +171,7 @@ class ProjectTrust:
         self._files = project_files(home, root)
         self._record = record_file(home, root)
         self._hooks_file = hooks_file(home, root)
-        self._person = person_home(environment())
+        self._person = sources.person_home(sources.environment())
 
     @classmethod
     def open(cls, start: Path | None, home: Path | None) -> ProjectTrust:
@@ -198,8 +188,8 @@ class ProjectTrust:
             content = b""
             # The layer reports unreadable files as a problem.
             with suppress(OSError, ValueError):
-                content = read_content(file)
-            layer = read_file(file, self._person)
+                content = sources.read_content(file)
+            layer = sources.read_file(file, self._person)
             if layer.stamp is not None:
                 found.append(self._asked(file, content, layer))
         return (*found, *self._hooks())
@@ -209,32 +199,36 @@ class ProjectTrust:
         with suppress(OSError, ValueError):
             if content := self._hooks_file.read():
                 path = self._hooks_file.path
-                file = SettingsFile("project", path, self.local, self._record)
-                origin = Origin("project", str(path))
+                file = sources.SettingsFile("project", path, self.local, self._record)
+                origin = sources.Origin("project", str(path))
                 wanted = tuple(
-                    Wanted(f"hooks.{one.event}", Found(one.command, origin), declined=False)
+                    sources.Wanted(
+                        f"hooks.{one.event}", sources.Found(one.command, origin), declined=False
+                    )
                     for one in commands_in(content)
                 )
-                yield self._asked(file, content, Layer(file=file, wanted=wanted))
+                yield self._asked(file, content, sources.Layer(file=file, wanted=wanted))
 
-    def answer(self, asked: AskedFile, said: trust.Said) -> None:
+    def answer(self, asked: AskedFile, said: sources.Said) -> None:
         """Record an answer to exactly the content that was shown."""
         text = asked.text if said == "yes" else asked.agreed
-        answer = trust.Answer(said, trust.digest_of(asked.content), text)
-        known = {**trust.answers(self._record), str(asked.path): answer}
-        write_json(self._record, trust.rendered(known))
+        answer = sources.Answer(said, sources.digest_of(asked.content), text)
+        known = {**sources.answers(self._record), str(asked.path): answer}
+        write_json(self._record, sources.rendered(known))
 
     def forget(self) -> tuple[Path, ...]:
         """Take back every answer; returns the files that had one."""
-        known = trust.answers(self._record)
+        known = sources.answers(self._record)
         if known:
             write_json(self._record, {})
         return tuple(Path(path) for path in known)
 
     def move(self, asked: AskedFile) -> Path:
         """Move an old local file, as it was shown, into the person's home."""
-        if asked.path.name != OLD_LOCAL:
-            raise InputError(f"{asked.path} belongs to the project; only {OLD_LOCAL} can be moved")
+        if asked.path.name != sources.OLD_LOCAL:
+            raise InputError(
+                f"{asked.path} belongs to the project; only {sources.OLD_LOCAL} can be moved"
+            )
         if self.local.exists():
             raise InputError(
                 f"{self.local} exists already; put the lines of {asked.path} there yourself, "
@@ -248,8 +242,8 @@ class ProjectTrust:
             raise StorageError(f"{asked.path} was not moved: {error}") from error
         return self.local
 
-    def _asked(self, file: SettingsFile, content: bytes, layer: Layer) -> AskedFile:
-        known = trust.answers(self._record).get(str(file.path))
+    def _asked(self, file: sources.SettingsFile, content: bytes, layer: sources.Layer) -> AskedFile:
+        known = sources.answers(self._record).get(str(file.path))
         if known is None:
             return AskedFile(file, content, layer, None)
         said = known.said if known.is_about(content) else None

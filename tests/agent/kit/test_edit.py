@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.agent.workplaces import call
 
-from reverie.agent.kit.edit import Replacement, replaced
+from reverie.agent.kit.editing import Replacement, replaced
 from reverie.agent.kit.files import TextFile
 from reverie.agent.tools import Workplace
 from reverie.core.messages import ToolResult

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.agent.workplaces import call, workplace
 
-from reverie.agent.kit.read import LARGEST_DOCUMENT, LARGEST_IMAGE
+from reverie.agent.kit.editing import LARGEST_DOCUMENT, LARGEST_IMAGE
 from reverie.agent.tools import Workplace
 from reverie.core.messages import Document, Image
 

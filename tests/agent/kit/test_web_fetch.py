@@ -12,9 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from tests.agent.workplaces import call
 
-from reverie.agent.kit import web
-from reverie.agent.kit.web import is_public
-from reverie.agent.kit.web_fetch import page_text, web_fetch_tool
+from reverie.agent.kit import web_fetch
+from reverie.agent.kit.web_fetch import is_public, page_text, web_fetch_tool
 from reverie.agent.tools import Workplace
 from reverie.core.messages import ToolResult
 from reverie.errors import InputError
@@ -315,7 +314,7 @@ def test_no_page_takes_long() -> None:
 
 
 def test_a_stopped_fetch_does_not_begin() -> None:
-    fetching = web.Fetching(is_public_or_loopback)
+    fetching = web_fetch.Fetching(is_public_or_loopback)
     fetching.stop()
     with pytest.raises(InputError, match="stopped"):
         fetching.fetch("http://127.0.0.1:1/")

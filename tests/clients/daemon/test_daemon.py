@@ -28,8 +28,13 @@ from reverie.cli.wiring import client_checks
 from reverie.clients import hook_client
 from reverie.clients.daemon import control
 from reverie.clients.daemon.control import Address, DaemonPlace
-from reverie.clients.daemon.running import MOST_CONNECTIONS, Daemon, _another_version, serve
-from reverie.clients.daemon.wire import response
+from reverie.clients.daemon.running import (
+    MOST_CONNECTIONS,
+    Daemon,
+    _another_version,
+    response,
+    serve,
+)
 
 STARTED = {"source": "startup"}
 

@@ -12,8 +12,7 @@ from tests.place import Place
 
 from reverie.clients import hook_client
 from reverie.clients.daemon import service as services
-from reverie.clients.daemon.service import Service
-from reverie.clients.daemon.wire import WorkQueue
+from reverie.clients.daemon.service import Service, WorkQueue
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.revisions import Author
 

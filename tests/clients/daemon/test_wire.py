@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 import pytest
 
-from reverie.clients.daemon.wire import (
+from reverie.clients.daemon.running import (
     LONGEST_HEAD,
     Head,
     Refused,

@@ -15,9 +15,8 @@ from tests.place import Place
 
 from reverie.cli.wiring.client_plans import bare, carry_out, installations, places_of
 from reverie.cli.wiring.doctor import Finding, examine
-from reverie.clients.files import open_clients
 from reverie.clients.install.clients import CLIENTS
-from reverie.clients.install.plan import Plan, install
+from reverie.clients.install.plan import Plan, install, open_clients
 from reverie.clients.install.wiring import InstallOptions, program
 from reverie.workspace import Workspace
 

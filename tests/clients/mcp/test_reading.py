@@ -7,7 +7,7 @@ from tests.clients.mcp.stage import Stage
 from tests.conversation.build import Said, user
 from tests.place import FixedClock
 
-from reverie.clients.mcp.caller import Caller
+from reverie.clients.mcp.answers import Caller
 from reverie.clients.mcp.reading import list_memories, recall, search_past
 from reverie.clients.mcp.tools import BY_NAME, checked
 from reverie.clients.mcp.writing import remember

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 from reverie.agent.kit.bash import bash_tool
-from reverie.agent.kit.edit import edit_tool, write_tool
-from reverie.agent.kit.read import read_tool
+from reverie.agent.kit.editing import edit_tool, read_tool, write_tool
 from reverie.agent.kit.search import glob_tool, grep_tool
-from reverie.agent.tools import Arguments, Todo, Tool, Workplace, always, objection, render
+from reverie.agent.tools import (
+    Arguments,
+    Todo,
+    Tool,
+    Workplace,
+    always,
+    objection,
+    parameters,
+    render,
+    string,
+)
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 
+_ITEM = parameters(
+    *("text", "status"),
+    text=string(minLength=1, maxLength=500),
+    status={"enum": ["open", "doing", "done"]},
+)
 _TODO = ToolSpec.of(
     "Todo",
     "Keep a list of what is to be done, for work of three steps or more. Each call gives the whole "
     "list in order; it replaces the one before. Mark one item as doing before you start on it, and "
     "as done as soon as it is, not later. An empty list clears it.",
-    {
-        "type": "object",
-        "properties": {
-            "todos": {
-                "type": "array",
-                "maxItems": 100,
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "text": {"type": "string", "minLength": 1, "maxLength": 500},
-                        "status": {"enum": ["open", "doing", "done"]},
-                    },
-                    "required": ["text", "status"],
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["todos"],
-        "additionalProperties": False,
-    },
+    parameters("todos", todos={"type": "array", "maxItems": 100, "items": _ITEM}),
 )
 
 
@@ -65,12 +60,5 @@ async def _run_todo(arguments: Arguments, workplace: Workplace) -> str:
 
 def standard_kit() -> tuple[Tool, ...]:
     """The tools of every agent. `web_fetch_tool` is not one of them."""
-    return (
-        read_tool(),
-        grep_tool(),
-        glob_tool(),
-        bash_tool(),
-        edit_tool(),
-        write_tool(),
-        todo_tool(),
-    )
+    makers = (read_tool, grep_tool, glob_tool, bash_tool, edit_tool, write_tool, todo_tool)
+    return tuple(make() for make in makers)

@@ -12,7 +12,7 @@ from pathlib import Path
 from reverie.agent.kit.files import printable
 from reverie.agent.processes import end_group, found_program, inlet, program
 from reverie.agent.shell_commands import reads_only, starts_nothing
-from reverie.agent.tools import Access, Arguments, Tool, ToolOutput, Workplace
+from reverie.agent.tools import Access, Arguments, Tool, ToolOutput, Workplace, parameters, string
 from reverie.core.messages import Text
 from reverie.core.request import ToolSpec
 from reverie.files.git import reading_environment
@@ -32,15 +32,11 @@ _SPEC = ToolSpec.of(
     "The folder it ends in is where the next command starts, as long as that is inside the working "
     "directory. Output and errors come together, then the exit code. To read, find or edit "
     "files, use Read, Grep, Glob and Edit.",
-    {
-        "type": "object",
-        "properties": {
-            "command": {"type": "string", "minLength": 1, "description": "What to run."},
-            "timeout_seconds": {"type": "integer", "minimum": 1, "maximum": MOST_SECONDS},
-        },
-        "required": ["command"],
-        "additionalProperties": False,
-    },
+    parameters(
+        "command",
+        command=string("What to run.", minLength=1),
+        timeout_seconds={"type": "integer", "minimum": 1, "maximum": MOST_SECONDS},
+    ),
 )
 
 

@@ -19,7 +19,7 @@ from reverie.agent.kit.files import located, missing, printable, shown
 from reverie.agent.patterns import VERSION_CONTROL, PathPattern, files_below, is_magic
 from reverie.agent.processes import found_program, inlet, program
 from reverie.agent.search_worker import Search
-from reverie.agent.tools import Arguments, Tool, Workplace, always
+from reverie.agent.tools import Arguments, Tool, Workplace, always, integer, parameters, string
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
 
@@ -31,24 +31,12 @@ _GLOB = ToolSpec.of(
     "Find files by name, newest first. ** stands for any number of folders: **/*.py finds all "
     "Python files, src/*.py only those directly in src. What .gitignore names is left out, unless "
     "the pattern begins with its folder.",
-    {
-        "type": "object",
-        "properties": {
-            "pattern": {"type": "string", "minLength": 1, "description": "Like src/**/*.{ts,tsx}"},
-            "path": {
-                "type": "string",
-                "description": "The folder to look in; by default the working directory.",
-            },
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 2_000,
-                "description": f"The most files to give; default {GLOB_LIMIT}.",
-            },
-        },
-        "required": ["pattern"],
-        "additionalProperties": False,
-    },
+    parameters(
+        "pattern",
+        pattern=string("Like src/**/*.{ts,tsx}", minLength=1),
+        path=string("The folder to look in; by default the working directory."),
+        limit=integer(f"The most files to give; default {GLOB_LIMIT}.", 1, 2_000),
+    ),
 )
 
 
@@ -123,36 +111,16 @@ _GREP = ToolSpec.of(
     "match, or with output set to content the matching lines with their numbers, or to count how "
     "many lines match in each file. What .gitignore names and binary files are left out, hidden "
     "files are not.",
-    {
-        "type": "object",
-        "properties": {
-            "pattern": {"type": "string", "minLength": 1, "description": "A regular expression."},
-            "path": {
-                "type": "string",
-                "description": "A file or folder; by default the working directory.",
-            },
-            "glob": {
-                "type": "string",
-                "description": "Only files like this: *.py, src/**/*.{ts,tsx}, or !*.md for not.",
-            },
-            "ignore_case": {"type": "boolean"},
-            "output": {"enum": ["files", "content", "count"], "description": "Default: files."},
-            "context": {
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 50,
-                "description": "Lines to show around each match, with content.",
-            },
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 2_000,
-                "description": f"The most files or lines to give; default {GREP_LIMIT}.",
-            },
-        },
-        "required": ["pattern"],
-        "additionalProperties": False,
-    },
+    parameters(
+        "pattern",
+        pattern=string("A regular expression.", minLength=1),
+        path=string("A file or folder; by default the working directory."),
+        glob=string("Only files like this: *.py, src/**/*.{ts,tsx}, or !*.md for not."),
+        ignore_case={"type": "boolean"},
+        output={"enum": ["files", "content", "count"], "description": "Default: files."},
+        context=integer("Lines to show around each match, with content.", 0, 50),
+        limit=integer(f"The most files or lines to give; default {GREP_LIMIT}.", 1, 2_000),
+    ),
 )
 
 
@@ -339,13 +307,8 @@ def _lines(hits: _Hits, workplace: Workplace) -> list[str]:
         case "count":
             return [f"{name}: {hit.line}" for name, hit in named]
         case "content":
-            return [
-                line for name, of_file in groupby(named, _file) for line in (name, *_shown(of_file))
-            ]
-
-
-def _file(named: tuple[str, _Hit]) -> str:
-    return named[0]
+            files = groupby(named, lambda pair: pair[0])
+            return [line for name, of_file in files for line in (name, *_shown(of_file))]
 
 
 def _shown(named: Iterable[tuple[str, _Hit]]) -> Iterator[str]:

@@ -1,18 +1,32 @@
-"""`reverie stats` and `reverie impact`: what happened with memory, and whether it helped, with intervals and harm."""
+"""`reverie stats`, `impact`, `watch` and `ui`: what happens with memory, whether it helps, and looking at it live."""
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import counted, printable, share, sparkline, tokens
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    counted,
+    printable,
+    reverie_command,
+    share,
+    sparkline,
+    styled,
+    table,
+    tokens,
+)
+from reverie.core.foreign_text import printable_json
+from reverie.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from reverie.workspace import Workspace
 
@@ -34,20 +48,15 @@ def stats(frame: Invocation, days: int) -> None:
     from reverie.impact.stats import stats_of
 
     data = stats_of(frame.app(), days=days)
-    frame.answer(data, lambda console: _print_stats(console, data))
+    frame.answer(data, _stats_lines(data))
 
 
-def _print_stats(console: Console, data: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, figure, about in _rows(data):
-        table.add_row(printable(name), figure, printable(about))
-    console.print(table)
-    console.print(f"the last {counted(data['days'], 'day')}", style="dim")
+def _stats_lines(data: dict[str, Any]) -> Iterator[RenderableType]:
+    shown = table("", "", "", rows=_rows(data), fixed=2)
+    shown.show_header = False
+    shown.columns[1].justify, shown.columns[2].overflow = "right", "fold"
+    yield shown
+    yield styled(f"the last {counted(data['days'], 'day')}")
 
 
 def _rows(data: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -99,10 +108,9 @@ def impact(
     frame: Invocation,
     replay: bool,
     probes: bool,
-    model: str | None,
     judge: str | None,
-    most: int,
-    cap: float,
+    model: str | None,
+    **limits: Any,
 ) -> None:
     """Show whether memory helped.
 
@@ -127,17 +135,14 @@ def impact(
         if probes:
             from reverie.impact.probes import run_probes
 
-            made = asyncio.run(run_probes(app, name, most=most, cap=cap, progress=shown))
-            keep(app, "probes", made)
+            keep(app, "probes", asyncio.run(run_probes(app, name, progress=shown, **limits)))
         if replay:
             from reverie.impact.replay import replay as run_replay
 
-            made = asyncio.run(
-                run_replay(app, name, most=most, cap=cap, judge=judge or "", progress=shown)
-            )
-            keep(app, "replay", made)
+            made = run_replay(app, name, judge=judge or "", progress=shown, **limits)
+            keep(app, "replay", asyncio.run(made))
     data = outcome_report(app)
-    frame.answer(data, lambda console: _print_impact(console, data))
+    frame.answer(data, _impact_lines(data))
 
 
 def _model(app: Workspace, given: str | None) -> str:
@@ -156,63 +161,229 @@ def _progress(done: int, total: int) -> None:
     click.echo(f"\rasked {done}/{total}", err=True, nl=done == total)
 
 
-def _print_impact(console: Console, data: dict[str, Any]) -> None:
-    holdout = data["holdout"]
+def _impact_lines(data: dict[str, Any]) -> Iterator[RenderableType]:
+    holdout, total = data["holdout"], data["sessions"]
     counts = holdout["sessions"]
-    title = (
-        f"Holdout ({share(holdout['share'])} of sessions)" if holdout["share"] else "Holdout (off)"
-    )
-    console.print(f"{title}: {counts['with']} sessions with memories, {counts['without']} without")
+    title = f"{share(holdout['share'])} of sessions" if holdout["share"] else "off"
+    yield f"Holdout ({title}): {counts['with']} sessions with memories, {counts['without']} without"
     if holdout["measures"]:
-        console.print(_arms(holdout["measures"]))
+        columns = ("a session", "with", "without", "difference", "95 % interval", "verdict", "harm")
+        yield table(*columns, rows=map(_arm, holdout["measures"]))
         if holdout["directional"]:
-            console.print("fewer than 5 sessions in an arm: directional only", style="dim")
+            yield styled("fewer than 5 sessions in an arm: directional only")
     elif not holdout["share"]:
-        console.print(
-            "  to compare: impact.holdout = 0.1 withholds recalled memories from every tenth session",
-            style="dim",
+        yield styled(
+            "  to compare: impact.holdout = 0.1 withholds recalled memories from every tenth session"
         )
-    for kind, title in (("replay", "Replay"), ("probes", "Probes")):
-        _print_measured(console, title, kind, data[kind])
-    total = data["sessions"]
-    console.print(
+    yield from _measured_lines("Replay", "replay", data["replay"])
+    yield from _measured_lines("Probes", "probes", data["probes"])
+    yield styled(
         f"{total['count']} sessions, {total['with_memories']} with memories: {total['prompts']} prompts, "
         f"{total['corrections']} corrections ({total['repeated_corrections']} said before), "
-        f"{total['rereads']} files read again, {total['reasked']} questions asked again",
-        style="dim",
-        soft_wrap=True,
+        f"{total['rereads']} files read again, {total['reasked']} questions asked again"
     )
 
 
-def _arms(measures: list[dict[str, Any]]) -> Any:
-    from rich.table import Table
-
-    columns = ("a session", "with", "without", "difference", "95 % interval", "verdict", "harm")
-    table = Table(*columns, box=None, pad_edge=False)
-    for row in measures:
-        found = row["difference"]
-        table.add_row(
-            row["measure"].replace("_", " "),
-            f"{row['with']:.2f}",
-            f"{row['without']:.2f}",
-            f"{found['mean']:+.2f}",
-            f"{found['low']:+.2f} … {found['high']:+.2f}",
-            row["verdict"],
-            "yes" if row["harm"] else "no",
-        )
-    return table
+def _arm(row: dict[str, Any]) -> tuple[str, ...]:
+    found, name = row["difference"], row["measure"].replace("_", " ")
+    interval = f"{found['low']:+.2f} … {found['high']:+.2f}"
+    means = (f"{row['with']:.2f}", f"{row['without']:.2f}", f"{found['mean']:+.2f}")
+    return name, *means, interval, row["verdict"], "yes" if row["harm"] else "no"
 
 
-def _print_measured(console: Console, title: str, kind: str, found: dict[str, Any] | None) -> None:
-    from rich.table import Table
-
+def _measured_lines(
+    title: str, kind: str, found: dict[str, Any] | None
+) -> Iterator[RenderableType]:
     if found is None:
-        console.print(f"{title}: not measured yet; reverie impact --{kind} --model provider:model")
+        yield f"{title}: not measured yet; reverie impact --{kind} --model provider:model"
         return
-    console.print(printable(f"{title}, {found['model']}: {found['verdict']}"), soft_wrap=True)
+    yield f"{title}, {found['model']}: {found['verdict']}"
     if found["rows"]:
-        table = Table(*map(printable, found["columns"]), box=None, pad_edge=False)
-        for row in found["rows"]:
-            table.add_row(*(printable(str(cell)) for cell in row))
-        console.print(table)
-    console.print(printable(f"  {found['note']}"), style="dim", soft_wrap=True)
+        yield table(*found["columns"], rows=(map(str, row) for row in found["rows"]))
+    yield styled(f"  {found['note']}")
+
+
+_PAUSE = 0.5
+Row = dict[str, Any]
+
+
+@reverie_command(name="watch")
+@click.argument("session", required=False, metavar="[SESSION]")
+@click.option("--once", is_flag=True, help="Print what happened so far, and stop.")
+def watch(frame: Invocation, session: str | None, once: bool) -> None:
+    """Follow what memory does in a running session, live.
+
+    Each line is something recalled, used, learnt or put aside.
+
+    Without SESSION it is the newest one of this project, of a coding agent or of `reverie chat`, and the next one as
+    soon as it begins. With SESSION (the start of its id is enough) it stays with that one. End it with Ctrl-C.
+
+    \b
+    reverie watch
+    reverie watch --once --json
+    """
+    app = frame.app()
+    if not (once or frame.as_json or frame.quiet):
+        click.echo(printable(f"Watching {app.project.root}; Ctrl-C ends it."), err=True)
+    for row in _watched_rows(app, session, once=once):
+        if frame.as_json:
+            click.echo(printable_json(row))
+        elif not frame.quiet:
+            click.echo(printable(_line(row)))
+
+
+def _watched_rows(app: Workspace, wanted: str | None, *, once: bool) -> Iterator[Row]:
+    """The rows of a session so far, then each new one; of another session as soon as it is newer."""
+    path = _newest(app, wanted)
+    if path is None and (once or wanted):
+        what = f"no session {wanted!r}" if wanted else "no session yet"
+        raise InputError(
+            f"{what} in {app.project.root}; `reverie sessions` lists those of the chat"
+        )
+    seen = 0
+    while True:
+        if path is not None:
+            rows = _read(path)
+            if seen == 0 and rows:
+                yield {"what": "session", "session": _name(path)}
+            yield from rows[seen:]
+            seen = len(rows)
+        if once:
+            yield from _summary(app, path)
+            return
+        time.sleep(_PAUSE)
+        if (newest := _newest(app, wanted)) != path:
+            path, seen = newest, 0
+
+
+def _newest(app: Workspace, wanted: str | None) -> Path | None:
+    from reverie.clients.hooks.session_folder import EVENTS, FOLDER
+
+    found = [*(app.project.folder / FOLDER).glob(f"*/{EVENTS}"), *app.journals()]
+    if wanted:
+        found = [path for path in found if wanted in _name(path)]
+    return max(found, key=_changed, default=None)
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _name(path: Path) -> str:
+    from reverie.clients.hooks.session_folder import EVENTS
+
+    return path.parent.name if path.name == EVENTS else path.stem
+
+
+def _read(path: Path) -> list[Row]:
+    from reverie.clients.hooks.session_folder import EVENTS
+
+    if path.name != EVENTS:
+        return list(_of_journal(path))
+    try:
+        lines = path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    return [row for line in lines if isinstance(row := _parsed(line), dict)]
+
+
+def _parsed(line: str) -> object:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _of_journal(path: Path) -> Iterator[Row]:
+    """What a session of ours shows of memory: the records of recalled memories and of learning."""
+    from reverie.conversation import journal
+    from reverie.conversation.records import Compacted, Said
+    from reverie.core.messages import Attachment
+    from reverie.memory.format.attachment import LABEL
+
+    for record in journal.load(path).records:
+        if isinstance(record, Compacted):
+            yield {"at": record.at, "what": "compacted"}
+        elif isinstance(record, Said):
+            for block in record.message.blocks:
+                if isinstance(block, Attachment) and block.label == LABEL:
+                    files = [
+                        line.split()[1] for line in block.text.splitlines() if line[:3] == "## "
+                    ]
+                    yield {"at": record.message.at, "what": "recalled", "files": files}
+
+
+def _summary(app: Workspace, path: Path | None) -> Iterator[Row]:
+    """The line a session ends with, as far as it is one of a coding agent."""
+    from reverie.clients.hooks.session_folder import EVENTS, summary_of
+
+    if path is not None and path.name == EVENTS and (line := summary_of(path.parent)):
+        yield {"what": "summary", "text": line}
+
+
+def _line(row: Row) -> str:
+    clock = time.strftime("%H:%M:%S", time.localtime(row["at"])) if "at" in row else "        "
+    what, files = str(row.get("what", "")), _file_names(row.get("files"))
+    match what:
+        case "session":
+            text = f"session {row.get('session')}"
+        case "summary":
+            text = str(row.get("text"))
+        case "recalled":
+            why = f" ({row['why']})" if row.get("why") else ""
+            text = f"recalled {files}{why}"
+        case "stored":
+            text = f"a long result of {row.get('tool')} was put aside"
+        case _:
+            text = f"{what} {files}".strip()
+    return f"{clock}  {text}"
+
+
+def _file_names(files: object) -> str:
+    known: Sequence[object] = files if isinstance(files, list) else ()
+    return ", ".join(str(file) for file in known)
+
+
+@reverie_command(name="ui")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Where to listen (7349, or any free port if that is taken); 0 takes any free port.",
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def ui(frame: Invocation, port: int | None, no_browser: bool) -> None:
+    """Look at memory and decide, in your browser.
+
+    The page is served to this machine alone. The address that is printed works once, in one browser.
+
+    \b
+    reverie ui
+    reverie ui --port 0 --no-browser
+    """
+    app = frame.app()
+    try:
+        from reverie.web import server
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"`reverie ui` needs the package {error.name}; install it with: pip install 'reverie[web]'"
+        ) from error
+    from reverie.cli.wiring.doctor import examine
+    from reverie.web.open_project import OpenProject
+    from reverie.web.server import Access
+
+    # Fails here, before a browser is opened, if memory is off or cannot be read.
+    app.memory()
+    listener = server.listen(port)
+    access = Access(listener.getsockname()[1])
+    url = access.url
+
+    def ready() -> None:
+        lines = (f"The page of {app.project.root}", f"  at {url}", "  until Ctrl-C")
+        frame.show({"url": url, "project": str(app.project.root)}, lines)
+        if not (no_browser or frame.as_json):
+            click.launch(url)
+
+    server.serve(OpenProject(app, examine), listener, access, ready)

@@ -15,10 +15,10 @@ from string import Template
 from textwrap import shorten
 from typing import NamedTuple
 
-from reverie.cli.demo import screen
+from reverie.cli import demo as screen
 from reverie.cli.demo.player import COMPACTION, MODEL, NOTES, WINDOW, Run, Turn
 from reverie.cli.demo.script import read
-from reverie.cli.formatting import dollars, share, tokens
+from reverie.cli.invocation import dollars, share, tokens
 from reverie.errors import InputError, StorageError
 
 _WIDTH, _HEIGHT = 960, 330

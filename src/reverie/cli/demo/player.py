@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from reverie import events
-from reverie.cli.demo.rehearsal import let_learn, let_select, rehearsed
-from reverie.cli.demo.script import CONVERSATIONS, Actor, Scene, lay_out
-from reverie.cli.formatting import tokens
+from reverie.cli.demo import script
+from reverie.cli.invocation import tokens
 from reverie.context import microcompaction, tool_results
 from reverie.context.microcompaction.batches import FULL_WINDOW
 from reverie.context.user_messages import carried
@@ -154,7 +153,7 @@ class Run:
         return len(entries), usage, sum(one.cost or 0.0 for one in entries)
 
     @contextmanager
-    def recording(self, scene: Scene, session: Session) -> Iterator[None]:
+    def recording(self, scene: script.Scene, session: Session) -> Iterator[None]:
         """Record what happens inside as one turn."""
         before, fired = len(self.entries), list[Fired]()
         with session.announce.subscribed(lambda event: fired.extend(self._hear(event, session))):
@@ -239,7 +238,7 @@ class Player:
     def __post_init__(self) -> None:
         for name in ("ferry", "memory", "no-memory"):
             (self.folder / name).mkdir(parents=True)
-        lay_out(self.folder / "ferry", self.folder / "memory")
+        script.lay_out(self.folder / "ferry", self.folder / "memory")
 
     def now(self) -> float:
         return self.at
@@ -258,9 +257,9 @@ class Player:
         home = self.folder / "home"
         return Workspace.open(self.folder / "ferry", home=home, overrides=settings, clock=self)
 
-    async def play(self, scenes: Sequence[Scene], tell: Tell | None = None) -> None:
+    async def play(self, scenes: Sequence[script.Scene], tell: Tell | None = None) -> None:
         """Play all scenes; where the person leaves, the session is closed and resumed."""
-        app, actor, run = self.app(), Actor(str(self.folder / "memory")), self.run
+        app, actor, run = self.app(), script.Actor(str(self.folder / "memory")), self.run
         models = self._models(actor)
         self._lay_out_past(app, scenes)
         starts = [i for i, scene in enumerate(scenes) if i == 0 or scene.leaves]
@@ -277,7 +276,7 @@ class Player:
         run.missing = [scene.person for scene in scenes if scene.person not in said]
         run.learnt = _learnt(app, run)
 
-    async def ask(self, questions: Sequence[Scene]) -> None:
+    async def ask(self, questions: Sequence[script.Scene]) -> None:
         """A week later, ask each question in two new sessions: with this memory, and without any."""
         self.at += 7 * 24 * _HOUR
         for number, question in enumerate(questions, 1):
@@ -290,30 +289,33 @@ class Player:
             name = question.fact["name"]
             self.run.answers.append(Answer(name, question.person, known, unknown, files, origin))
 
-    async def answer(self, question: Scene, session: str, memory: str) -> tuple[str, list[str]]:
+    async def answer(
+        self, question: script.Scene, session: str, memory: str
+    ) -> tuple[str, list[str]]:
         """The answer in a new session with this memory folder, and the memories it rests on."""
-        actor = Actor(str(self.folder / memory))
+        actor = script.Actor(str(self.folder / memory))
         async with self._session(self.app(memory), self._models(actor), session) as opened:
             return await self._act(question, actor, opened), actor.recalled
 
-    async def _act(self, scene: Scene, actor: Actor, session: Session) -> str:
+    async def _act(self, scene: script.Scene, actor: script.Actor, session: Session) -> str:
         actor.enter(scene)
         if scene.compacts and "autocompact" not in self.run.off:
             await session.upkeep.compact_now(instructions=scene.compacts)
-        said = ""
+        reply = ""
         async with aclosing(session.run(scene.person)) as stream:
             async for event in stream:
                 if isinstance(event, events.Replied):
-                    said = event.reply.text
+                    reply = event.reply.text
                     self.at += _REPLY_SECONDS
         await session.background.drain(_DRAIN_SECONDS)
-        return said
+        return reply
 
-    def _models(self, actor: Actor) -> list[Model]:
+    def _models(self, actor: script.Actor) -> list[Model]:
         """The main model and the selector, billed like real ones."""
         parts = ((actor.speak, MODEL), (actor.select, SELECTOR))
         return [
-            rehearsed(part, like=like, window=WINDOW.tokens, clock=self) for part, like in parts
+            script.rehearsed(part, like=like, window=WINDOW.tokens, clock=self)
+            for part, like in parts
         ]
 
     @asynccontextmanager
@@ -325,13 +327,13 @@ class Player:
         resume = journal if journal.exists() else None
         options = SessionOptions(ready=model, mode="bypass", session=name, resume=resume)
         async with open_session(app, options) as session:
-            let_select(selector, session, app)
-            let_learn(selector, session, app)
+            script.let_select(selector, session, app)
+            script.let_learn(selector, session, app)
             if "autocompact" in self.run.off:
                 session.upkeep.window = Unlimited(WINDOW.tokens, WINDOW.source)
             yield session
 
-    def _lay_out_past(self, app: Workspace, scenes: Sequence[Scene]) -> None:
+    def _lay_out_past(self, app: Workspace, scenes: Sequence[script.Scene]) -> None:
         """The last dream was a day before the last scene; conversations came after it."""
         replies = sum(len(scene.replies) for scene in scenes[:-1])
         length = sum(scene.pause * 60 for scene in scenes) + replies * _REPLY_SECONDS
@@ -341,7 +343,7 @@ class Player:
             folder.mkdir(parents=True, exist_ok=True)
         lock.touch()
         os.utime(lock, (dreamt, dreamt))
-        for number, one in enumerate(CONVERSATIONS, 1):
+        for number, one in enumerate(script.CONVERSATIONS, 1):
             name, at = f"earlier-{number}", dreamt + number * _HOUR
             asked = new_message("user", Text(one["person"]), at=at)
             answered = new_message("assistant", Text(one["answer"]), after=asked, at=at)

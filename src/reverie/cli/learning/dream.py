@@ -8,27 +8,33 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from reverie.cli.formatting import dollars, print_patch, printable, when
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    counted,
+    dollars,
+    patch_lines,
+    printable,
+    reverie_command,
+    when,
+)
 from reverie.cli.memories import opened, scope_option
 from reverie.errors import StorageError
 from reverie.memory.format.taxonomy import MemoryScope
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from reverie.context import NotDue
     from reverie.learning.dreaming.review import Entry, Report, Status
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
-
 
 AT = "03:17"
 
@@ -204,18 +210,12 @@ def _dream(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) 
     if isinstance(made, NotDue):
         _not_now(frame, made)
     else:
-        _show(
-            frame,
-            made,
-            {"with": {"model": side_model.model, "most": side_model.most, "why": side_model.why}},
-        )
+        names = ("model", "most", "why")
+        _show(frame, made, {"with": {name: getattr(side_model, name) for name in names}})
 
 
 def _not_now(frame: Invocation, no: NotDue, hint: str = "") -> None:
-    def human(console: Console) -> None:
-        console.print(printable(f"No dream now: {no.reason}{hint}."), soft_wrap=True)
-
-    frame.show({"state": "not due", "why": no.reason}, human)
+    frame.show({"state": "not due", "why": no.reason}, f"No dream now: {no.reason}{hint}.")
 
 
 def _last(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
@@ -240,7 +240,7 @@ def _kill(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -
     from reverie.learning.dreaming.service import stop
 
     id_ = stop(memory, app.clock)
-    frame.show({"id": id_, "asked": "stop"}, lambda console: console.print(f"Asked {id_} to stop."))
+    frame.show({"id": id_, "asked": "stop"}, f"Asked {id_} to stop.")
 
 
 # --- report ---
@@ -249,42 +249,33 @@ def _kill(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -
 def _show(frame: Invocation, report: Report, more: dict[str, Any] | None = None) -> None:
     from reverie.learning.dreaming.review import report_json
 
-    frame.show({**report_json(report), **(more or {})}, lambda console: _print(console, report))
+    frame.show({**report_json(report), **(more or {})}, _report_lines(report))
 
 
-def _print(console: Console, report: Report) -> None:
+def _report_lines(report: Report) -> Iterator[RenderableType]:
     dry = " (a dry run: nothing was changed)" if report.dry else ""
     why = f": {report.why}" if report.why else ""
-    head = f"Dream {report.id}, {when(report.began)}: {report.state}{why}{dry}"
-    console.print(printable(head), soft_wrap=True)
-    for note in report.notes:
-        console.print(printable(f"  note: {note}"), soft_wrap=True)
+    yield f"Dream {report.id}, {when(report.began)}: {report.state}{why}{dry}"
+    yield from (f"  note: {one}" for one in report.notes)
     if not report.entries:
-        console.print("  there was nothing to do")
+        yield "  there was nothing to do"
     for entry in report.entries:
-        _print_entry(console, entry)
-    for name, reason in report.ignored:
-        console.print(printable(f"ignored {name}: {reason}"), soft_wrap=True)
+        yield from _entry_lines(entry)
+    yield from (f"ignored {name}: {reason}" for name, reason in report.ignored)
     for flag in report.flags:
-        console.print(
-            printable(f"look at {', '.join(flag.files)} ({flag.kind}): {flag.about}"),
-            soft_wrap=True,
-        )
-    console.print(printable(_summary(report)), soft_wrap=True)
+        yield f"look at {', '.join(flag.files)} ({flag.kind}): {flag.about}"
+    yield _summary(report)
     if report.revision:
-        console.print(f"undo with: reverie undo --dream {report.id}")
+        yield f"undo with: reverie undo --dream {report.id}"
     if report.open and not report.dry:
-        console.print(f"decide with: reverie dream --approve {report.id} [CHANGE]...")
+        yield f"decide with: reverie dream --approve {report.id} [CHANGE]..."
 
 
 def _summary(report: Report) -> str:
     """The outcome and its cost in one line."""
     made = len(report.with_standing("made")) + len(report.with_standing("approved"))
     refused, waiting = (len(report.with_standing(fate)) for fate in ("refused", "waiting"))
-    counts = [
-        f"{made} change{'' if made == 1 else 's'} made",
-        f"{len(report.open)} for you to decide",
-    ]
+    counts = [f"{counted(made, 'change')} made", f"{len(report.open)} for you to decide"]
     counts += [f"{refused} refused"] if refused else []
     counts += [f"{waiting} left for the next dream"] if waiting else []
     if not report.model and not report.cost:
@@ -295,16 +286,16 @@ def _summary(report: Report) -> str:
     return f"{', '.join(counts)}; {paid}"
 
 
-def _print_entry(console: Console, entry: Entry) -> None:
+def _entry_lines(entry: Entry) -> Iterator[RenderableType]:
     from reverie.learning.dreaming.review import patch
 
     change = entry.change
-    because = f"{change.reason}" + (f" [{', '.join(change.sources)}]" if change.sources else "")
-    console.print(printable(f"\n{change.id} {entry.standing}: {change.title}"), soft_wrap=True)
-    console.print(printable(f"   why: {because}"), soft_wrap=True)
+    sources = f" [{', '.join(change.sources)}]" if change.sources else ""
+    yield f"\n{change.id} {entry.standing}: {change.title}"
+    yield f"   why: {change.reason}{sources}"
     if entry.why:
-        console.print(printable(f"   not made: {entry.why}"), soft_wrap=True)
-    print_patch(console, patch(change))
+        yield f"   not made: {entry.why}"
+    yield from patch_lines(patch(change))
 
 
 # --- watch ---
@@ -317,7 +308,7 @@ def _watch(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) 
     status = status_of(memory, app.clock)
     if frame.as_json or status is None or status.state != "running" or not sys.stdout.isatty():
         data = None if status is None else status_json(status)
-        frame.show(data, lambda console: _print_status(console, status))
+        frame.show(data, _status_lines(status))
         return
     asyncio.run(_follow(frame, app, memory))
 
@@ -329,38 +320,31 @@ async def _follow(frame: Invocation, app: Workspace, memory: OpenMemory) -> None
     while True:
         status = status_of(memory, app.clock)
         if status != shown:
-            frame.show(None, lambda console, now=status: _print_status(console, now))  # type: ignore[misc]
+            frame.show(None, _status_lines(status))
             shown = status
         if status is None or status.state != "running":
             return
         await asyncio.sleep(0.5)
 
 
-def _print_status(console: Console, status: Status | None) -> None:
+def _status_lines(status: Status | None) -> Iterator[str]:
     if status is None:
-        console.print("There was no dream yet.")
+        yield "There was no dream yet."
         return
     why = f" ({status.why})" if status.why else ""
-    head = f"Dream {status.id}: {status.state}, {status.phase}{why}"
-    console.print(printable(head), soft_wrap=True)
+    yield f"Dream {status.id}: {status.state}, {status.phase}{why}"
     for turn in status.turns:
         files = f" — {', '.join(turn.files)}" if turn.files else ""
-        console.print(printable(f"  {turn.text} ({turn.tools} tools){files}"), soft_wrap=True)
+        yield f"  {turn.text} ({turn.tools} tools){files}"
 
 
 # --- timer ---
 
 
 def _install_timer(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) -> None:
-
     wanted = timer(app.project.root, app.settings.person_home, app.settings.home)
     if not asked.dry_run:
         install(wanted)
     data = {"kind": wanted.kind, "files": dict(wanted.files), "installed": not asked.dry_run}
-
-    def human(console: Console) -> None:
-        for name, text in wanted.files:
-            console.print(printable(f"# {name}\n{text}"), soft_wrap=True)
-        console.print("Nothing was installed." if asked.dry_run else "Installed.")
-
-    frame.show(data, human)
+    done = "Nothing was installed." if asked.dry_run else "Installed."
+    frame.show(data, [*(f"# {name}\n{text}" for name, text in wanted.files), done])

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import dollars, printable
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    at_terminal,
+    counted,
+    dollars,
+    open_editor,
+    printable,
+    reverie_command,
+)
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-
-    from rich.console import Console
 
     from reverie.learning.past_sessions import PastSession, ReadingPlan, ReadSession
     from reverie.learning.service import Learnt
@@ -69,7 +73,7 @@ def extract(
         rows = [_row(one.name, _by_rules(app, one), dry_run=True) for one in plan.open]
         skipped = _skipped(plan)
         data = {"plan": _plan_json(plan), "dry_run": True, "sessions": rows, "skipped": skipped}
-        frame.show(data, lambda console: _print_dry_run(console, plan, data))
+        frame.show(data, [f"Would read {_plan_line(plan)}.", *_session_lines(data)])
         return
     _print_plan(frame, plan)
     _confirm(frame, plan, yes=yes)
@@ -81,7 +85,7 @@ def extract(
         )
         raise
     data = _done_json(plan, done)
-    frame.show(data, lambda console: _print_extracted(console, data))
+    frame.show(data, _extracted_lines(data))
 
 
 def _done_json(plan: ReadingPlan, done: Sequence[ReadSession]) -> dict[str, Any]:
@@ -139,7 +143,7 @@ def _plan_json(plan: ReadingPlan) -> dict[str, Any]:
 
 
 def _plan_line(plan: ReadingPlan) -> str:
-    line = f"{_count(len(plan.open), 'session')} with {_count(plan.messages, 'new message')}"
+    line = f"{counted(len(plan.open), 'session')} with {counted(plan.messages, 'new message')}"
     if not plan.open:
         return "Nothing is new since the last time; --again reads all of it once more"
     about = f"; about {dollars(plan.cost)}" if plan.choice.model and plan.cost is not None else ""
@@ -155,7 +159,7 @@ def _print_plan(frame: Invocation, plan: ReadingPlan) -> None:
 def _confirm(frame: Invocation, plan: ReadingPlan, *, yes: bool) -> None:
     if yes or not plan.choice.model or not plan.open:
         return
-    if frame.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if frame.as_json or not at_terminal():
         raise InputError(
             f"this would read {_plan_line(plan)}; confirm with --yes, or use the rules with --no-model"
         )
@@ -190,13 +194,8 @@ def _row(session: str, learnt: Learnt, *, dry_run: bool) -> dict[str, Any]:
     return {"session": session, "dry_run": dry_run, **asdict(learnt)}
 
 
-def _print_dry_run(console: Console, plan: ReadingPlan, data: dict[str, Any]) -> None:
-    console.print(printable(f"Would read {_plan_line(plan)}."), soft_wrap=True)
-    _print_sessions(console, data)
-
-
-def _print_extracted(console: Console, data: dict[str, Any]) -> None:
-    _print_sessions(console, data)
+def _extracted_lines(data: dict[str, Any]) -> Iterator[str]:
+    yield from _session_lines(data)
     rows = data["sessions"]
     if not rows:
         return
@@ -205,27 +204,21 @@ def _print_extracted(console: Console, data: dict[str, Any]) -> None:
     price = "?" if data["cost"] is None else dollars(data["cost"])
     paid = f"{', '.join(models) or 'a model that failed'}, {price}"
     by = paid if models or data["cost"] else "by rules, without a model"
-    line = f"{saved} saved, {waiting} waiting in the inbox; {by}"
-    console.print(printable(line), soft_wrap=True)
+    yield f"{saved} saved, {waiting} waiting in the inbox; {by}"
     if waiting:
-        console.print("decide with: reverie inbox")
+        yield "decide with: reverie inbox"
 
 
-def _print_sessions(console: Console, data: dict[str, Any]) -> None:
+def _session_lines(data: dict[str, Any]) -> Iterator[str]:
     saves, waits = ("would save", "would wait in") if data["dry_run"] else ("saved", "waits in")
     for row in data["sessions"]:
         lines = [f"{saves}: {saved}" for saved in row["saved"]]
         lines += [f"{waits} the inbox: {text}" for text in row["waiting"]]
         lines += [f"left out, as learning.md says never: {text}" for text in row["left"]]
-        for line in [*(lines or ["nothing to remember"]), *row["troubles"]]:
-            console.print(printable(f"{row['session']}: {line}"), soft_wrap=True)
+        lines = [*(lines or ["nothing to remember"]), *row["troubles"]]
+        yield from (f"{row['session']}: {line}" for line in lines)
     for one in data["skipped"]:
-        line = f"{one['session']}: nothing to remember ({one['why']})"
-        console.print(printable(line), soft_wrap=True)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+        yield f"{one['session']}: nothing to remember ({one['why']})"
 
 
 TEMPLATE = """\
@@ -269,44 +262,34 @@ def learning(frame: Invocation, edit: bool, here: bool) -> None:
         "never": list(instructions.never),
         "notes": list(instructions.notes),
     }
-    frame.show(data, lambda console: _print_learning(console, data))
+    frame.show(data, _learning_lines(data))
 
 
 def _open(path: Path) -> None:
     from reverie.files.folders import make_private
-    from reverie.settings.neighbours import editor
 
     make_private(path.parent)
     fresh = not path.exists()
     if fresh:
         path.touch(mode=0o600)
         path.write_text(TEMPLATE, "utf-8")
-    line = [*editor(), str(path)]
-    try:
-        code = subprocess.run(line, check=False).returncode
-    except OSError as error:
-        raise InputError(
-            f"cannot start the editor {line[0]!r} ({error.strerror}); set VISUAL or EDITOR"
-        ) from error
-    finally:
-        # An unchanged template would only cost tokens.
-        if fresh and path.exists() and path.read_text("utf-8", "replace") == TEMPLATE:
-            path.unlink()
-    if code:
-        raise InputError(f"the editor ended with {code}; {path} is as you left it")
+    problem = open_editor(path)
+    # An unchanged template would only cost tokens.
+    if fresh and path.exists() and path.read_text("utf-8", "replace") == TEMPLATE:
+        path.unlink()
+    if problem:
+        raise InputError(f"{problem}; {path} is as you left it")
 
 
 def _text(path: Path) -> str | None:
     return path.read_text("utf-8", "replace") if path.is_file() else None
 
 
-def _print_learning(console: Console, data: dict[str, Any]) -> None:
+def _learning_lines(data: dict[str, Any]) -> Iterator[str]:
     for one in data["files"]:
-        console.print(printable(one["path"]), soft_wrap=True)
-        text = "  (not written yet)" if one["text"] is None else one["text"].rstrip()
-        console.print(printable(text), soft_wrap=True)
+        yield one["path"]
+        yield "  (not written yet)" if one["text"] is None else one["text"].rstrip()
     phrases = ", ".join(f"“{phrase}”" for phrase in data["never"]) or "none"
-    console.print(printable(f"Phrases that also apply without a model: {phrases}"), soft_wrap=True)
-    for note in data["notes"]:
-        console.print(printable(f"note: {note}"), soft_wrap=True)
-    console.print("change it with: reverie learning --edit [--here]")
+    yield f"Phrases that also apply without a model: {phrases}"
+    yield from (f"note: {one}" for one in data["notes"])
+    yield "change it with: reverie learning --edit [--here]"

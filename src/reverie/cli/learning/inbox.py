@@ -4,37 +4,42 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import counted, printable
-from reverie.cli.invocation import Invocation, reverie_command
-from reverie.cli.learning.proposals import (
-    SHORT,
-    as_json,
-    cells,
-    described,
-    line_of,
-    outcome_json,
-    outcome_lines,
+from reverie.cli.invocation import (
+    Invocation,
+    at_terminal,
+    console,
+    counted,
+    note,
+    print_lines,
+    printable,
+    reverie_command,
+    styled,
+    table,
 )
+from reverie.cli.learning import proposals
 from reverie.cli.memories import PERSON, opened, superseded_label
 from reverie.errors import InputError
 from reverie.memory.format.proposals import Item
 from reverie.memory.format.taxonomy import TYPES, MemoryType
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
+    from reverie.memory.changes.draft import Declined
     from reverie.memory.changes.inbox import Decision
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
     from reverie.workspace.inbox import Contents, Inbox
 
 ACTIONS = ("list", "show", "approve", "reject", "review")
+_NOTHING = "Nothing like that waits."
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +164,8 @@ def _named(id_: str, items: Sequence[Item]) -> Item:
 def _unknown(id_: str, items: Sequence[Item]) -> str:
     from difflib import get_close_matches
 
-    short = [item.id[:SHORT] for item in items]
-    close = get_close_matches(id_[:SHORT].lower(), short, n=3, cutoff=0.5)
+    short = [item.id[: proposals.SHORT] for item in items]
+    close = get_close_matches(id_[: proposals.SHORT].lower(), short, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else "`reverie inbox` shows what waits"
     return f"no proposal {id_!r} in the inbox; {hint}"
 
@@ -173,43 +178,35 @@ def _list(view: InboxView, asked: Asked) -> None:
     rows = _wanted(asked, contents)
     _mention_broken(contents)
     data = {
-        "waiting": [as_json(item) for item in rows],
+        "waiting": [proposals.as_json(item) for item in rows],
         "broken": [{"file": one.file, "reason": one.reason} for one in contents.broken],
     }
-    view.frame.answer(data, lambda console: _print_list(console, view, rows, asked))
+    view.frame.answer(data, _list_lines(view, rows, asked))
 
 
 def _mention_broken(contents: Contents) -> None:
     for one in contents.broken:
-        click.echo(printable(f"note: {one.file} cannot be read: {one.reason}"), err=True)
+        note(f"{one.file} cannot be read: {one.reason}")
 
 
-def _print_list(console: Console, view: InboxView, rows: Sequence[Item], asked: Asked) -> None:
-    from rich.table import Table
-
+def _list_lines(view: InboxView, rows: Sequence[Item], asked: Asked) -> Iterator[RenderableType]:
     if not rows:
-        console.print("Nothing like that waits." if asked.narrowed else "Nothing waits for you.")
+        yield _NOTHING if asked.narrowed else "Nothing waits for you."
         return
-    table = Table("id", "type", "", "what it says", "since", "session", box=None, pad_edge=False)
-    for column in table.columns:
-        column.no_wrap = True
-    table.columns[3].overflow = "ellipsis"
-    for item in rows:
-        table.add_row(*cells(item, view.app))
-    console.print(table)
+    columns = ("id", "type", "", "what it says", "since", "session")
+    made = table(
+        *columns, rows=(proposals.cells(item, view.app) for item in rows), fixed=len(columns)
+    )
+    made.columns[3].overflow = "ellipsis"
+    yield made
     count = counted(len(rows), "proposal waits", "proposals wait")
-    console.print(f"{count}; decide with: reverie inbox review", style="dim")
+    yield styled(f"{count}; decide with: reverie inbox review")
 
 
 def _show(view: InboxView, asked: Asked) -> None:
     items = _wanted(asked, view.inbox.contents())
-
-    def human(console: Console) -> None:
-        for item in items:
-            for line in described(item, view.app):
-                console.print(line, soft_wrap=True)
-
-    view.frame.answer([as_json(item) for item in items], human)
+    lines = (line for item in items for line in proposals.described(item, view.app))
+    view.frame.answer([proposals.as_json(item) for item in items], lines)
 
 
 # --- deciding ---
@@ -223,21 +220,9 @@ def _approve(view: InboxView, asked: Asked) -> None:
     if suspicious and not asked.yes:
         _ask(suspicious, f"approve {_counted(items)}, {len(suspicious)} of them suspicious")
     supersedes = superseded_label(view.app, asked.supersedes) if asked.supersedes else None
-    made = [
-        (
-            item,
-            approve(
-                view.inbox,
-                item,
-                view.memory,
-                PERSON,
-                even_if_known=asked.even_if_known,
-                supersedes=supersedes,
-            ),
-        )
-        for item in items
-    ]
-    _report(view.frame, made)
+    known = asked.even_if_known
+    take = partial(approve, even_if_known=known, supersedes=supersedes)
+    _report(view.frame, [(item, take(view.inbox, item, view.memory, PERSON)) for item in items])
 
 
 def _reject(view: InboxView, asked: Asked) -> None:
@@ -246,28 +231,19 @@ def _reject(view: InboxView, asked: Asked) -> None:
         _ask(items, f"reject {_counted(items)} for good")
     for item in items:
         view.inbox.reject(item.id)
-
-    def human(console: Console) -> None:
-        for item in items:
-            console.print(printable(f"Rejected {line_of(item)}"), soft_wrap=True)
-        if not items:
-            console.print("Nothing like that waits.")
-
-    view.frame.show([{"id": item.id, "rejected": True} for item in items], human)
+    lines = [f"Rejected {proposals.line_of(item)}" for item in items] or [_NOTHING]
+    view.frame.show([{"id": item.id, "rejected": True} for item in items], lines)
 
 
 def _review(view: InboxView, asked: Asked) -> None:
     """Show each proposal and take one key for it."""
-    from reverie.cli.invocation import console
-
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError("review needs a terminal; elsewhere: reverie inbox approve|reject ID")
     items = _wanted(asked, view.inbox.contents())
     screen = console()
     for number, item in enumerate(items, start=1):
         screen.print(f"{number} of {len(items)}", style="dim")
-        for line in described(item, view.app):
-            screen.print(line, soft_wrap=True)
+        print_lines(screen, proposals.described(item, view.app))
         if not _decide(view, item):
             break
     left = len(view.inbox.contents().items)
@@ -283,10 +259,9 @@ def _decide(view: InboxView, item: Item) -> bool:
         case "a":
             decision = approve(view.inbox, item, view.memory, PERSON)
             if isinstance(decision, Declined):
-                reason = "; ".join(filter(None, (decision.reason.rstrip("."), decision.advice)))
-                click.echo(printable(f"It still waits: {reason}"))
+                click.echo(printable(f"It still waits: {_reason(decision)}"))
             else:
-                for line in outcome_lines(item, decision):
+                for line in proposals.outcome_lines(item, decision):
                     click.echo(printable(line))
         case "r":
             view.inbox.reject(item.id)
@@ -324,12 +299,12 @@ def _typed(terminal: int) -> str:
 
 def _ask(items: Sequence[Item], action: str) -> None:
     """Ask on a terminal; elsewhere --yes is required."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        names = ", ".join(item.id[:SHORT] for item in items)
+    if not at_terminal():
+        names = ", ".join(item.id[: proposals.SHORT] for item in items)
         raise InputError(f"this would {action} ({names}); confirm with --yes")
     for item in items:
         warning = f"\n    ! {item.proposal.caution}" if item.proposal.caution else ""
-        click.echo(printable(f"  {line_of(item)}{warning}"), err=True)
+        click.echo(printable(f"  {proposals.line_of(item)}{warning}"), err=True)
     if not click.confirm(f"{action.capitalize()}?", err=True):
         raise InputError("nothing was decided; the proposals still wait")
 
@@ -338,23 +313,19 @@ def _counted(items: Sequence[Item]) -> str:
     return counted(len(items), "proposal")
 
 
+def _reason(declined: Declined) -> str:
+    return "; ".join(filter(None, (declined.reason.rstrip("."), declined.advice)))
+
+
 def _report(frame: Invocation, made: Sequence[tuple[Item, Decision]]) -> None:
     from reverie.memory.changes.draft import Declined
 
-    def human(console: Console) -> None:
-        for item, decision in made:
-            if not isinstance(decision, Declined):
-                for line in outcome_lines(item, decision):
-                    console.print(printable(line), soft_wrap=True)
-        if not made:
-            console.print("Nothing like that waits.")
-
-    frame.show([outcome_json(item, decision) for item, decision in made], human)
+    lines = [line for item, decision in made for line in proposals.outcome_lines(item, decision)]
+    shown = lines if made else [_NOTHING]
+    frame.show([proposals.outcome_json(item, decision) for item, decision in made], shown)
     declined = [(item, one) for item, one in made if isinstance(one, Declined)]
     for item, one in declined:
-        reason = "; ".join(filter(None, (one.reason.rstrip("."), one.advice)))
-        click.echo(
-            f"reverie: {printable(item.id[:SHORT])} still waits: {printable(reason)}", err=True
-        )
+        line = f"reverie: {item.id[: proposals.SHORT]} still waits: {_reason(one)}"
+        click.echo(printable(line), err=True)
     if declined:
         click.get_current_context().exit(1)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, assert_never
 
-from reverie.cli.formatting import printable, when
+from reverie.cli.invocation import printable, when
 from reverie.cli.memories import undo_hint
 from reverie.memory.changes.draft import Declined, Remembered
 from reverie.memory.changes.inbox import Decision, Forgotten
 from reverie.memory.format.age import holds, words
+from reverie.memory.format.frontmatter import one_line
 from reverie.memory.format.proposals import Item, item_to_json
 
 if TYPE_CHECKING:
-    from reverie.memory.format.revisions import Revision
     from reverie.workspace import Workspace
 
 SHORT = 8
@@ -41,7 +41,7 @@ def cells(item: Item, app: Workspace) -> tuple[str, ...]:
 def _summary(item: Item) -> str:
     """A proposal's text and operation in a line; its description could mislead."""
     proposal = item.proposal
-    line = _flat(proposal.text)
+    line = one_line(proposal.text)
     match proposal.operation:
         case "add":
             return line
@@ -75,14 +75,10 @@ def described(item: Item, app: Workspace) -> list[str]:
         "description": proposal.description,
         "evidence": proposal.evidence,
     }
-    lines = [f"{label}: {_flat(value)}" for label, value in facts.items() if value]
+    lines = [f"{label}: {one_line(value)}" for label, value in facts.items() if value]
     # Indented, so that the text cannot pass for our own output.
     text = [f"  {line}" for line in proposal.text.splitlines()]
     return [printable(line) for line in (head, *lines, "", *text, "")]
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def line_of(item: Item) -> str:
@@ -100,15 +96,12 @@ def outcome_lines(item: Item, decision: Decision) -> list[str]:
             lines += [f"  replaces {superseded}, which is kept"] if superseded else []
             return [*lines, f"  {undo_hint(revision)}"]
         case Forgotten(file, forgot):
-            return [f"Approved {item.id[:SHORT]}: forgot {file}", *_undo_lines(forgot)]
+            undo = [f"  {undo_hint(forgot)}"] if forgot else []
+            return [f"Approved {item.id[:SHORT]}: forgot {file}", *undo]
         case Declined():
             return []
         case _:
             assert_never(decision)
-
-
-def _undo_lines(revision: Revision | None) -> list[str]:
-    return [f"  {undo_hint(revision)}"] if revision else []
 
 
 def outcome_json(item: Item, decision: Decision) -> dict[str, Any]:

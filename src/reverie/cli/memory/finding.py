@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from reverie.cli.formatting import counted, date_option, printable, when
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    counted,
+    date_option,
+    limit_option,
+    reverie_command,
+    styled,
+    when,
+)
 from reverie.logs import logger
 from reverie.memory.format.taxonomy import split
 from reverie.recall.hits import Shown, read_hits
@@ -19,42 +26,36 @@ from reverie.recall.service import index_past_sessions, recall, search
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from rich.console import RenderableType
     from rich.text import Text
 
     from reverie.recall.documents import Results, Scope
 
 
-def hit_lines(one: Shown, *, explain: bool = False) -> list[Text]:
+def hit_lines(one: Shown, *, explain: bool = False) -> Iterator[Text]:
     """A hit as lines: its score, place and marks, then the snippet."""
-    from rich.text import Text
-
     hit = one.hit
     episode = hit.collection == "episodes"
     place = f"session {hit.session} · {hit.role}" if episode else hit.key
-    head = Text(f"{hit.score:5.2f}  ", "dim") + Text(printable(place), "bold")
     about = [one.id, when(hit.at or 0) if episode else "", one.mark]
     about += [] if one.good else ["(a weak match)"]
-    head += Text(printable("".join(f"  {word}" for word in about if word)), "dim")
-    lines = [head, Text(f"       {printable(hit.snippet)}")]
+    marks = styled("".join(f"  {word}" for word in about if word))
+    yield styled(f"{hit.score:5.2f}  ") + styled(place, "bold") + marks
+    yield styled(f"       {hit.snippet}", "")
     if explain:
         signals = ", ".join(f"{name} {value:+.2f}" for name, value in hit.signals.items())
-        lines.append(Text(printable(f"       {hit.why} ({signals})"), "dim"))
-    return lines
+        yield styled(f"       {hit.why} ({signals})")
 
 
 def listing(
     shown: Sequence[Shown], command: str, *, everything: bool, explain: bool = False
 ) -> list[Text]:
     """The good hits, best first, and how many weak ones `command --all` would add."""
-    from rich.text import Text
-
     wanted = [one for one in shown if one.good or everything]
     lines = [line for one in wanted for line in hit_lines(one, explain=explain)]
-    lines = lines or [Text("Nothing found.")]
+    lines = lines or [styled("Nothing found.", "")]
     if weak := len(shown) - len(wanted):
         matches = counted(weak, "weak match is", "weak matches are")
-        lines.append(Text(f"{matches} not shown: {command} --all", "dim"))
+        lines.append(styled(f"{matches} not shown: {command} --all"))
     return lines
 
 
@@ -63,9 +64,7 @@ log = logger(__name__)
 
 @reverie_command(name="recall")
 @click.argument("question", nargs=-1, required=True)
-@click.option(
-    "-n", "--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="How many."
-)
+@limit_option(5, 100)
 @click.option(
     "--as-of", callback=date_option, metavar="DATE", help="Answer from memory as it was then."
 )
@@ -102,13 +101,8 @@ def recall_command(
     for hit in found.hits:
         log.debug("%s %.3f %s", hit.key, hit.score, dict(hit.signals))
     shown = read_hits(app, found, asked, as_of)
-    data = _recalled_json(found, shown)
-    frame.answer(
-        data,
-        lambda console: console.print(
-            recalled(found, shown, everything=everything, explain=explain), soft_wrap=True
-        ),
-    )
+    lines = recalled(found, shown, everything=everything, explain=explain)
+    frame.answer(_recalled_json(found, shown), lines)
 
 
 def _recalled_json(found: Results, shown: Sequence[Shown]) -> dict[str, Any]:
@@ -139,28 +133,20 @@ def _recalled_json(found: Results, shown: Sequence[Shown]) -> dict[str, Any]:
 
 def recalled(
     found: Results, shown: Sequence[Shown], *, everything: bool = False, explain: bool = False
-) -> RenderableType:
+) -> list[Text]:
     """The memories as lines, best first."""
-    from rich.console import Group
-    from rich.text import Text
-
     lines = listing(shown, "reverie recall", everything=everything or explain, explain=explain)
     if explain:
-        lines += [
-            Text(printable(f"{item.score:5.2f}  {item.key}: left out, {item.reason}"), "dim")
-            for item in found.left_out
-        ]
+        left = found.left_out
+        lines += [styled(f"{one.score:5.2f}  {one.key}: left out, {one.reason}") for one in left]
         how = "words and meaning" if found.used_semantic else "words alone"
-        lines.append(Text(f"searched by {how}", "dim"))
-    lines += [Text(printable(note), "yellow") for note in found.notes]
-    return Group(*lines)
+        lines.append(styled(f"searched by {how}"))
+    return lines + [styled(one, "yellow") for one in found.notes]
 
 
 @reverie_command(name="search")
 @click.argument("words", nargs=-1, required=True)
-@click.option(
-    "-n", "--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="How many."
-)
+@limit_option(10, 100)
 @click.option("--only", type=click.Choice(["memories", "episodes"]), help="Only one of the two.")
 @click.option("--all", "everything", is_flag=True, help="Also weak matches.")
 def search_command(
@@ -182,18 +168,12 @@ def search_command(
     asked = " ".join(words)
     found = search(app, asked, limit=limit, scope=scope)
     shown = read_hits(app, found, asked)
-    frame.answer(
-        [_found_json(one) for one in shown],
-        lambda console: console.print(
-            found_list(found, shown, everything=everything), soft_wrap=True
-        ),
-    )
+    lines = found_list(found, shown, everything=everything)
+    frame.answer([_found_json(one) for one in shown], lines)
 
 
 def _progress(done: int, total: int) -> None:
-    end = "\n" if done == total else ""
-    click.echo(f"\rindexing past conversations {done}/{total}", err=True, nl=False)
-    click.echo(end, err=True, nl=False)
+    click.echo(f"\rindexing past conversations {done}/{total}", err=True, nl=done == total)
 
 
 def _found_json(one: Shown) -> dict[str, Any]:
@@ -213,13 +193,7 @@ def _found_json(one: Shown) -> dict[str, Any]:
     }
 
 
-def found_list(
-    found: Results, shown: Sequence[Shown], *, everything: bool = False
-) -> RenderableType:
+def found_list(found: Results, shown: Sequence[Shown], *, everything: bool = False) -> list[Text]:
     """The matches as lines, best first."""
-    from rich.console import Group
-    from rich.text import Text
-
     lines = listing(shown, "reverie search", everything=everything)
-    lines += [Text(printable(note), "yellow") for note in found.notes]
-    return Group(*lines)
+    return lines + [styled(one, "yellow") for one in found.notes]

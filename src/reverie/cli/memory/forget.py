@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,11 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import printable
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    at_terminal,
+    printable,
+    reverie_command,
+    styled,
+    table,
+)
 from reverie.cli.memories import (
     PERSON,
-    label,
     opened_for,
     private,
     shown_path,
@@ -27,10 +31,9 @@ from reverie.errors import InputError
 from reverie.memory.changes.handles import Ambiguous, explained, is_id
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from reverie.api.forgetting import Forgetting, Receipt
-    from reverie.api.other_files import Elsewhere
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
@@ -45,7 +48,7 @@ class Target:
 
     @property
     def label(self) -> str:
-        return label(self.memory, self.file)
+        return self.memory.label(self.file)
 
 
 @reverie_command(name="forget")
@@ -86,10 +89,8 @@ def command(
     _confirm(app, targets, everywhere=everywhere, yes=yes, exact=exact)
     if everywhere:
         receipts = [(t.label, _for_good(app, t, also, yes=yes)) for t in targets]
-        frame.show(
-            [_receipt_json(file, receipt) for file, receipt in receipts],
-            lambda console: _print_receipts(console, app, receipts),
-        )
+        data = [_receipt_json(file, receipt) for file, receipt in receipts]
+        frame.show(data, _receipt_lines(app, receipts))
     else:
         frame.show(*_forget(targets))
 
@@ -152,7 +153,7 @@ def _confirm(
     if yes:
         return
     names = ", ".join(target.label for target in targets)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not at_terminal():
         if everywhere or not exact:
             others = _held_elsewhere(app, targets) if everywhere else ""
             raise InputError(f"this would forget {names}; confirm with --yes{others}")
@@ -187,7 +188,7 @@ def _held_elsewhere(app: Workspace, targets: list[Target]) -> str:
 
 def _asked_about(app: Workspace, forgetting: Forgetting, also: tuple[Path, ...]) -> list[Path]:
     """Ask which files of other software to clean; none is changed without asking."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not at_terminal():
         return []
     known = {path.absolute() for path in also}
     found = [one for one in forgetting.elsewhere() if one.path not in known]
@@ -201,23 +202,17 @@ def _asked_about(app: Workspace, forgetting: Forgetting, also: tuple[Path, ...])
     ]
 
 
-def _forget(targets: list[Target]) -> tuple[list[dict[str, Any]], Any]:
-    made = [(target, target.memory.keeper.forget(target.file, PERSON)) for target in targets]
-    data = [
-        {"file": target.label, "everywhere": False, "revision": revision.id if revision else None}
-        for target, revision in made
-    ]
-
-    def human(console: Console) -> None:
-        for target, revision in made:
-            console.print(printable(f"Forgot {target.label}: {target.title}"), soft_wrap=True)
-            if revision is not None:
-                console.print(f"  {undo_hint(revision, team=target.memory.team)}")
-        console.print(
-            "  history and transcripts still contain it; to remove it for good: add --everywhere"
-        )
-
-    return data, human
+def _forget(targets: list[Target]) -> tuple[list[dict[str, Any]], list[str]]:
+    data, lines = [], []
+    for target in targets:
+        revision = target.memory.keeper.forget(target.file, PERSON)
+        made = revision.id if revision else None
+        data.append({"file": target.label, "everywhere": False, "revision": made})
+        lines.append(f"Forgot {target.label}: {target.title}")
+        if revision is not None:
+            lines.append(f"  {undo_hint(revision, team=target.memory.team)}")
+    more = "history and transcripts still contain it; to remove it for good: add --everywhere"
+    return data, [*lines, f"  {more}"]
 
 
 def _receipt_json(file: str, receipt: Receipt) -> dict[str, Any]:
@@ -232,26 +227,19 @@ def _receipt_json(file: str, receipt: Receipt) -> dict[str, Any]:
     }
 
 
-def _print_receipts(console: Console, app: Workspace, receipts: list[tuple[str, Receipt]]) -> None:
-    from rich.table import Table
-
+def _receipt_lines(app: Workspace, receipts: list[tuple[str, Receipt]]) -> Iterator[RenderableType]:
     for file, receipt in receipts:
-        console.print(printable(f"Forgot {file} everywhere:"), soft_wrap=True)
-        table = Table(box=None, pad_edge=False, show_header=False)
-        table.add_column(overflow="fold")
-        table.add_column(overflow="fold")
-        for place in receipt.places:
-            left = f"; {place.remains}" if place.remains else ""
-            table.add_row(f"  {printable(place.place)}", printable(f"{place.done}{left}"))
-        console.print(table)
-        _print_elsewhere(console, app, receipt.elsewhere)
-
-
-def _print_elsewhere(console: Console, app: Workspace, found: Sequence[Elsewhere]) -> None:
-    for one in found:
-        where = printable(f"{shown_path(app, one.path)} ({one.whose})")
-        if one.redacted:
-            console.print(f"  cleaned too: {where}", soft_wrap=True)
-        else:
-            console.print(f"  not changed, still contains it: {where}", soft_wrap=True)
-    console.print("  backups and other copies were not checked", style="dim", soft_wrap=True)
+        yield f"Forgot {file} everywhere:"
+        rows = (
+            (f"  {place.place}", "; ".join(filter(None, (place.done, place.remains))))
+            for place in receipt.places
+        )
+        places = table("", "", rows=rows)
+        places.show_header = False
+        for column in places.columns:
+            column.overflow = "fold"
+        yield places
+        for one in receipt.elsewhere:
+            what = "cleaned too" if one.redacted else "not changed, still contains it"
+            yield f"  {what}: {shown_path(app, one.path)} ({one.whose})"
+        yield styled("  backups and other copies were not checked")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -10,22 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import date_option, printable, when
-from reverie.cli.invocation import Invocation, reverie_command
-from reverie.cli.memories import author_of, handle, label, private, revision_json, up_to_date
+from reverie.cli.invocation import (
+    Invocation,
+    date_option,
+    note,
+    patch_lines,
+    reverie_command,
+    styled,
+    when,
+)
+from reverie.cli.memories import author_of, private, revision_json, up_to_date
 from reverie.core.codec import message_to_json
 from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
 from reverie.errors import InputError
 from reverie.memory.format.taxonomy import split
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from reverie.memory.format.revisions import Revision
     from reverie.memory.format.topic import Topic
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
-
 
 _LONG = 2_000
 
@@ -40,20 +46,17 @@ def show_transcript(frame: Invocation, path: Path, *, before_compaction: bool, f
         messages = [r.message for r in loaded.records if isinstance(r, Said)]
     else:
         messages = SessionState.replay(loaded.records).messages
-    for note in loaded.notes:
-        click.echo(f"note: {printable(note)}", err=True)
+    for found in loaded.notes:
+        note(found)
     data = [message_to_json(message) for message in messages]
-    frame.answer(data, lambda console: _print(console, messages, full=full))
+    frame.answer(data, _transcript_lines(messages, full=full))
 
 
-def _print(console: Console, messages: list[Message], *, full: bool) -> None:
-    from rich.text import Text as Line
-
+def _transcript_lines(messages: list[Message], *, full: bool) -> Iterator[RenderableType]:
     for message in messages:
-        console.print(Line(f"{message.role} · {message.origin} · {when(message.at)}", style="bold"))
-        for block in message.blocks:
-            console.print(Line(_shortened(printable(_readable(block)), full=full)))
-        console.print()
+        yield styled(f"{message.role} · {message.origin} · {when(message.at)}", "bold")
+        yield from (_shortened(_readable(block), full=full) for block in message.blocks)
+        yield ""
 
 
 def _readable(block: Block) -> str:
@@ -111,7 +114,7 @@ def command(
     reverie show HEAD~1
     """
     app = frame.app()
-    what = handle(words)
+    what = " ".join(words)
     if as_of is not None:
         _show_past(frame, app, what, as_of)
         return
@@ -144,8 +147,7 @@ def _first(what: str, finders: dict[str, Callable[[], Show]], by_words: Callable
     shown, *others = found
     for name in others:
         hint = f"to see that: reverie show --kind {name} {what}"
-        note = f"note: {what} is shown as a {shown}; it is also a {name}, {hint}"
-        click.echo(printable(note), err=True)
+        note(f"{what} is shown as a {shown}; it is also a {name}, {hint}")
     return found[shown]
 
 
@@ -164,7 +166,7 @@ def _memory(frame: Invocation, app: Workspace, what: str, *, exact: bool) -> Sho
 
     memory, name = required(app, what, ways=EXACT if exact else ())
     stored = memory.keeper.require(name)
-    file = label(memory, stored.topic.file)
+    file = memory.label(stored.topic.file)
     entries = {entry.file: entry.mtime for entry in memory.store.entries()}
     return partial(_show_memory, frame, app, file, stored.topic, entries.get(stored.topic.file))
 
@@ -182,7 +184,7 @@ def _show_past(frame: Invocation, app: Workspace, what: str, as_of: datetime) ->
     if data is None:
         raise InputError(f"{name} was not there on {day}; `reverie log {name}` shows when it was")
     then = datetime.fromtimestamp(revision.at, UTC)
-    _show_memory(frame, app, label(memory, name), topic.parse(data, name), then)
+    _show_memory(frame, app, memory.label(name), topic.parse(data, name), then)
 
 
 def _show_memory(
@@ -209,7 +211,7 @@ def _show_memory(
         "changed": changed.isoformat(timespec="seconds") if changed else None,
         "text": text,
     }
-    frame.answer(data, lambda console: _print_memory(console, app, data, changed))
+    frame.answer(data, _memory_lines(app, data, changed))
 
 
 def _id(app: Workspace, file: str) -> str:
@@ -219,9 +221,9 @@ def _id(app: Workspace, file: str) -> str:
     return ids_of(app).get(file) or full_id(file)[:SHORTEST]
 
 
-def _print_memory(
-    console: Console, app: Workspace, data: dict[str, Any], changed: datetime | None
-) -> None:
+def _memory_lines(
+    app: Workspace, data: dict[str, Any], changed: datetime | None
+) -> Iterator[RenderableType]:
     from reverie.memory.format.age import term, words
 
     now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
@@ -232,10 +234,10 @@ def _print_memory(
     about += [f"superseded by {data['superseded_by']}"] if data["superseded_by"] else []
     limits = term(data["valid_from"], data["valid_until"], now)
     about += [limits] if limits and not data["superseded_by"] else []
-    console.print(printable(" · ".join(about)), style="bold", soft_wrap=True)
+    yield styled(" · ".join(about), "bold")
     for problem in filter(None, (data["problem"], *data["warnings"])):
-        console.print(f"problem: {printable(problem)}", style="yellow", soft_wrap=True)
-    console.print(printable(data["text"].rstrip("\n")), soft_wrap=True)
+        yield styled(f"problem: {problem}", "yellow")
+    yield data["text"].rstrip("\n")
 
 
 def _revision(frame: Invocation, app: Workspace, what: str) -> Show:
@@ -248,18 +250,10 @@ def _revision(frame: Invocation, app: Workspace, what: str) -> Show:
 def _show_revision(frame: Invocation, memory: OpenMemory, revision: Revision) -> None:
     patch = memory.history.diff(memory.history.parent(revision), revision.id)
     data = {"kind": "revision", **revision_json(revision), "diff": patch}
-    frame.answer(data, lambda console: _print_revision(console, revision, patch))
-
-
-def _print_revision(console: Console, revision: Revision, patch: str) -> None:
-    from reverie.cli.formatting import print_patch
-
     head = f"{revision.short} · {when(revision.at)} · {author_of(revision)} · {revision.summary}"
-    console.print(printable(head), style="bold", soft_wrap=True)
-    print_patch(console, patch)
+    frame.answer(data, [styled(head, "bold"), *patch_lines(patch)])
 
 
 def _session(frame: Invocation, app: Workspace, what: str, *, before: bool, full: bool) -> Show:
-
     path = app.transcript(what)
     return partial(show_transcript, frame, path, before_compaction=before, full=full)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import counted, printable
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, counted, reverie_command
 from reverie.cli.memories import PERSON, opened, private, scope_option, shown_path, undo_hint
 from reverie.errors import InputError, StorageError
 from reverie.memory.changes.draft import Declined, Prepared
 from reverie.memory.format.taxonomy import TYPES, MemoryScope, MemoryType
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reverie.api.importing import ImportPlan
     from reverie.memory.changes.exports import Exported
     from reverie.memory.opening import OpenMemory
@@ -65,13 +63,13 @@ def import_command(
     plan = plan_import(app, found, scope, type_, even_if_known=even_if_known)
     if sys.stdin.isatty() and not (yes or dry_run or frame.as_json):
         shown = _import_json(plan, dry_run=True)
-        frame.show(shown, lambda console: _print_import(console, shown, plan))
+        frame.show(shown, _import_lines(shown, plan))
         if not plan.files or not click.confirm("Import these?"):
             return
     if not dry_run:
         plan.save(PERSON, ", ".join(path.name for path in paths))
     data = _import_json(plan, dry_run=dry_run)
-    frame.show(data, lambda console: _print_import(console, data, plan))
+    frame.show(data, _import_lines(data, plan))
 
 
 def _import_json(plan: ImportPlan, *, dry_run: bool) -> dict[str, Any]:
@@ -105,19 +103,18 @@ def _saved_json(of: OpenMemory, source: str, what: Prepared) -> dict[str, Any]:
     }
 
 
-def _print_import(console: Console, data: dict[str, Any], plan: ImportPlan) -> None:
+def _import_lines(data: dict[str, Any], plan: ImportPlan) -> Iterator[str]:
     imported, declined = data["imported"], data["declined"]
     verb = "Would import" if data["dry_run"] else "Imported"
     of = len(imported) + len(declined)
-    lines = [f"{verb} {len(imported)} of {counted(of, 'memory', 'memories')}."]
+    yield f"{verb} {len(imported)} of {counted(of, 'memory', 'memories')}."
     for row in imported:
         removed = f" (removed: {', '.join(row['secrets'])})" if row["secrets"] else ""
         left = f" (not taken over: {', '.join(row['dropped'])})" if row["dropped"] else ""
-        lines.append(f"  + {row['file']}  {row['name']}{removed}{left}")
-    lines += [f"  - {row['source']}: {row['reason']}" for row in declined]
-    lines += [f"  {undo_hint(revision, team=memory.team)}" for memory, revision in plan.revisions]
-    for line in lines:
-        console.print(printable(line), soft_wrap=True)
+        yield f"  + {row['file']}  {row['name']}{removed}{left}"
+    yield from (f"  - {row['source']}: {row['reason']}" for row in declined)
+    for memory, revision in plan.revisions:
+        yield f"  {undo_hint(revision, team=memory.team)}"
 
 
 FORMATS = ("folder", "zip", "json")
@@ -163,7 +160,7 @@ def export_command(
         "memories": len(export.memories),
         "secrets": {name: list(kinds) for name, kinds in export.secrets.items()},
     }
-    frame.show(data, lambda console: _print_export(console, app, data))
+    frame.show(data, _export_lines(app, data))
 
 
 def _exported(memory: OpenMemory) -> Exported:
@@ -215,14 +212,11 @@ def _write(app: Workspace, export: Exported, target: Path, chosen: str) -> None:
         raise StorageError(f"cannot write {error.filename or target} ({error.strerror})") from error
 
 
-def _print_export(console: Console, app: Workspace, data: dict[str, Any]) -> None:
+def _export_lines(app: Workspace, data: dict[str, Any]) -> Iterator[str]:
     count = counted(data["memories"], "memory", "memories")
-    where = shown_path(app, Path(data["path"]))
-    console.print(printable(f"Exported {count} to {where}"), soft_wrap=True)
+    yield f"Exported {count} to {shown_path(app, Path(data['path']))}"
     for name, kinds in data["secrets"].items():
-        console.print(
-            printable(f"  removed a secret from {name} ({', '.join(kinds)})"), soft_wrap=True
-        )
+        yield f"  removed a secret from {name} ({', '.join(kinds)})"
 
 
 CLAUDE_CODE = "claude-code"
@@ -301,18 +295,12 @@ def _report(frame: Invocation, app: Workspace, done: str) -> None:
         "linked": app.adoption.current,
         "memories": len(memory.store.entries()),
     }
-    frame.show(data, lambda console: _print_adopted(console, app, data, done))
-
-
-def _print_adopted(console: Console, app: Workspace, data: dict[str, Any], done: str) -> None:
-    console.print(printable(done), soft_wrap=True)
-    console.print(
-        f"  memory: {shown_path(app, Path(data['directory']))} ({counted(data['memories'], 'memory', 'memories')})",
-        soft_wrap=True,
-    )
-    console.print(f"  history and indexes: {shown_path(app, Path(data['state']))}", soft_wrap=True)
-    if data["linked"]:
-        console.print("  go back with: reverie adopt --undo")
+    count = counted(len(memory.store.entries()), "memory", "memories")
+    place = memory.place
+    lines = [done, f"  memory: {shown_path(app, place.directory)} ({count})"]
+    lines += [f"  history and indexes: {shown_path(app, place.state)}"]
+    lines += ["  go back with: reverie adopt --undo"] if app.adoption.current else []
+    frame.show(data, lines)
 
 
 def _offer(frame: Invocation, app: Workspace) -> None:
@@ -321,17 +309,6 @@ def _offer(frame: Invocation, app: Workspace) -> None:
     for folder, identity in app.adoption.former():
         offers.append({"adopt": f"--from {folder.name}", "directory": identity.root})
     data = {"linked": app.adoption.current, "offers": offers}
-
-    def human(console: Console) -> None:
-        if data["linked"]:
-            console.print(
-                f"This project uses {data['linked']} (go back with --undo).", soft_wrap=True
-            )
-        elif not offers:
-            console.print("There is nothing to adopt for this project.")
-        for offer in offers:
-            console.print(
-                printable(f"reverie adopt {offer['adopt']}  ({offer['directory']})"), soft_wrap=True
-            )
-
-    frame.show(data, human)
+    lines = [f"This project uses {data['linked']} (go back with --undo)."] if data["linked"] else []
+    lines += [f"reverie adopt {offer['adopt']}  ({offer['directory']})" for offer in offers]
+    frame.show(data, lines or ["There is nothing to adopt for this project."])

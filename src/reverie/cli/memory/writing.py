@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import printable
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    at_terminal,
+    note,
+    open_editor,
+    printable,
+    reverie_command,
+)
 from reverie.cli.memories import (
     PERSON,
-    handle,
-    label,
     mention_former,
     opened_for,
     require_team,
@@ -32,11 +36,8 @@ from reverie.memory.format.taxonomy import OWN_SCOPES, TYPES, split
 from reverie.memory.format.topic import render
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reverie.memory.changes.draft import Related
     from reverie.memory.changes.keeper import Declined, Remembered
-    from reverie.memory.format.revisions import Revision
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
@@ -101,7 +102,7 @@ def remember(
         _decline(frame, outcome)
     else:
         data = _as_json(memory, outcome)
-        frame.show(data, lambda console: _print_saved(console, saved_lines(app, memory, outcome)))
+        frame.show(data, saved_lines(app, memory, outcome))
 
 
 def _standard_input() -> str:
@@ -125,7 +126,7 @@ def _decline(frame: Invocation, declined: Declined) -> None:
             "advice": declined.advice,
             "existing": declined.existing,
         }
-        frame.show(data, lambda console: None)
+        frame.show(data, ())
     joint = " " if declined.reason.endswith((".", "!", "?")) else "; "
     message = joint.join(filter(None, (declined.reason, declined.advice)))
     click.echo(f"reverie: {printable(message)}", err=True)
@@ -199,11 +200,6 @@ def _path(memory: OpenMemory, label: str) -> Path:
     return memory.place.directory / split(label)[1]
 
 
-def _print_saved(console: Console, lines: list[str]) -> None:
-    for line in lines:
-        console.print(printable(line), soft_wrap=True)
-
-
 class DraftFile:
     """The file the editor opens for one memory, and the version it was made from."""
 
@@ -231,7 +227,7 @@ class DraftFile:
         self.path.write_bytes(data)
 
     def rebase(self, version: str) -> None:
-        """Base the draft on a newer version; the user was result about it."""
+        """Base the draft on a newer version; the user was told about it."""
         self._base.write_text(version, "utf-8")
 
     def read(self) -> bytes:
@@ -258,7 +254,7 @@ def edit(frame: Invocation, what: tuple[str, ...], fresh: bool, team: bool) -> N
     EDITOR=nano reverie edit project_audit.md
     """
     app = frame.app()
-    memory, name = opened_for(app, handle(what), team=team)
+    memory, name = opened_for(app, " ".join(what), team=team)
     up_to_date(memory)
     draft = DraftFile(memory.place.state, name)
     _begin(memory, draft, name, shown_path(app, draft.path), fresh=fresh)
@@ -266,55 +262,42 @@ def edit(frame: Invocation, what: tuple[str, ...], fresh: bool, team: bool) -> N
     while problem is not None:
         click.echo(f"reverie: {printable(problem)}", err=True)
         click.echo(printable(f"  your text is kept in {shown_path(app, draft.path)}"), err=True)
-        if not (_at_terminal() and click.confirm("Open it again?", default=True, err=True)):
-            click.echo(printable(f"  continue with: reverie edit {label(memory, name)}"), err=True)
-            frame.show({**data, "problem": problem, "draft": str(draft.path)}, lambda console: None)
+        if not (at_terminal() and click.confirm("Open it again?", default=True, err=True)):
+            click.echo(printable(f"  continue with: reverie edit {memory.label(name)}"), err=True)
+            frame.show({**data, "problem": problem, "draft": str(draft.path)}, ())
             click.get_current_context().exit(1)
         problem, data = _edited(memory, draft, name)
-    frame.show(data, lambda console: _print_edit(console, data, memory))
+    frame.show(data, _edit_lines(data, memory))
 
 
 def _begin(memory: OpenMemory, draft: DraftFile, name: str, shown: str, *, fresh: bool) -> None:
     if draft.waiting and not fresh:
-        note = f"note: continuing {shown}, which was not saved last time"
-        click.echo(printable(note), err=True)
+        note(f"continuing {shown}, which was not saved last time")
         click.echo("  to start again from the memory: --fresh", err=True)
         return
     stored = memory.keeper.require(name)
     draft.write(render(stored.topic), stored.version)
 
 
-def _open(draft: DraftFile) -> str | None:
-    """Run the editor; return what went wrong with it, if anything."""
-    from reverie.settings.neighbours import editor
-
-    edit = [*editor(), str(draft.path)]
-    try:
-        code = subprocess.run(edit, check=False).returncode
-    except OSError as error:
-        return f"cannot start the editor {edit[0]!r} ({error.strerror}); set VISUAL or EDITOR"
-    return f"the editor ended with {code}; nothing was saved" if code else None
-
-
 def _edited(memory: OpenMemory, draft: DraftFile, name: str) -> tuple[str | None, dict[str, Any]]:
     """Edit once. Return why the text could not be saved, or None, and the result."""
     from reverie.workspace.editing import base_of, save_edit
 
-    failed = _open(draft)
+    failed = open_editor(draft.path)
     found = memory.scrubber.scrub(draft.read().decode("utf-8", "surrogateescape"))
     if found.kinds:
         # A draft that cannot be saved may stay for long: keep no secrets in it.
         draft.replace(found.text.encode("utf-8", "surrogateescape"))
     data = draft.read()
     base = base_of(memory, name, draft.base)
-    result: dict[str, Any] = {"file": label(memory, name), "saved": False, "revision": None}
+    result: dict[str, Any] = {"file": memory.label(name), "saved": False, "revision": None}
     if data == render(base.topic):
         draft.discard()
         if failed is not None:
-            raise InputError(failed)
+            raise InputError(f"{failed}; nothing was saved")
         return None, result | {"secrets": [], "warnings": []}
     if failed is not None:
-        return failed, result
+        return f"{failed}; nothing was saved", result
     try:
         edited = save_edit(memory, base, data, PERSON)
     except WriteConflict as conflict:
@@ -341,19 +324,13 @@ def _conflict(memory: OpenMemory, draft: DraftFile, conflict: WriteConflict) -> 
     )
 
 
-def _at_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _print_edit(console: Console, data: dict[str, Any], memory: OpenMemory) -> None:
+def _edit_lines(data: dict[str, Any], memory: OpenMemory) -> Iterator[str]:
     if not data["saved"]:
-        console.print("Nothing changed.")
+        yield "Nothing changed."
         return
-    console.print(printable(f"Saved {data['file']}"), soft_wrap=True)
-    for warning in data["warnings"]:
-        console.print(printable(f"  note: {warning}"), soft_wrap=True)
+    yield f"Saved {data['file']}"
+    yield from (f"  note: {warning}" for warning in data["warnings"])
     if data["secrets"]:
-        console.print(f"  removed a secret ({', '.join(data['secrets'])})")
+        yield f"  removed a secret ({', '.join(data['secrets'])})"
     if data["revision"]:
-        made: Revision = memory.history.revision(data["revision"])
-        console.print(f"  {undo_hint(made, team=memory.team)}")
+        yield f"  {undo_hint(memory.history.revision(data['revision']), team=memory.team)}"

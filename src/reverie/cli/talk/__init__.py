@@ -57,8 +57,11 @@ def command(frame: Invocation, prompt: tuple[str, ...], **given: Any) -> None:
     reverie chat --resume
     git diff | reverie chat -p "Is this safe to merge?"
     """
-    show = given["show"] or ("json" if frame.as_json else None)
-    one_shot = given["once"] or show is not None or not _at_a_terminal()
+    from reverie.cli.screen import run
+
+    show: Any = given["show"] or ("json" if frame.as_json else None)
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    one_shot = given["once"] or show is not None or not at_terminal
     if not one_shot:
         ask_pending(frame)
     app = frame.app()
@@ -69,9 +72,12 @@ def command(frame: Invocation, prompt: tuple[str, ...], **given: Any) -> None:
     if one_shot:
         if not given["model"] and (hint := model_hint(app)):
             frame.warn(hint)
-        _once(app, options, _with_input(" ".join(prompt)), show or "text", quiet=frame.quiet)
+        from reverie.cli.talk.once import once
+
+        asked = _with_input(" ".join(prompt))
+        run(once(app, options, asked, show or "text", quiet=frame.quiet))
     else:
-        _talk(app, options, " ".join(prompt), quiet=frame.quiet)
+        run(_run_chat(app, options, " ".join(prompt), quiet=frame.quiet))
 
 
 def _alarm(app: Workspace) -> tuple[str, ...]:
@@ -80,10 +86,6 @@ def _alarm(app: Workspace) -> tuple[str, ...]:
 
     alarm = alarm_once(app)
     return () if alarm is None else (f"{alarm.what}; {alarm.advice}",)
-
-
-def _at_a_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _with_input(prompt: str) -> str:
@@ -112,14 +114,14 @@ def _session_options(app: Workspace, given: dict[str, Any], *, may_pick: bool) -
 
 
 def _resumed(app: Workspace, id_: str | None, *, newest: bool, may_pick: bool) -> Path | None:
-    from reverie.cli.talk import past_chats as past
+    from reverie.cli.talk import chat_session as past
 
     if newest and id_ is not None:
         raise click.UsageError("Give --resume or --continue, not both.")
     if newest:
-        return past.newest(app)
+        return past.newest_chat(app)
     if id_ != _LIST:
-        return None if id_ is None else past.chosen(app, id_)
+        return None if id_ is None else past.chosen_chat(app, id_)
     if not may_pick:
         raise click.UsageError(
             "Say which one: --resume ID (see `reverie sessions`), or --continue."
@@ -129,28 +131,15 @@ def _resumed(app: Workspace, id_: str | None, *, newest: bool, may_pick: bool) -
 
 def _pick(app: Workspace) -> Path:
     from reverie.cli.invocation import console
-    from reverie.cli.talk import past_chats as past
+    from reverie.cli.talk import chat_session as past
 
-    listed = past.recent(app)
+    listed = past.recent_chats(app)
     if not listed:
-        return past.newest(app)
+        return past.newest_chat(app)
     screen = console()
-    screen.print(past.table(listed, screen.width))
+    screen.print(past.chat_table(listed, screen.width))
     number = click.prompt("Which one", type=click.IntRange(1, len(listed)), default=1)
     return listed[number - 1].path
-
-
-def _once(app: Workspace, options: SessionOptions, prompt: str, show: Any, *, quiet: bool) -> None:
-    from reverie.cli.running import run
-    from reverie.cli.talk.once import once
-
-    run(once(app, options, prompt, show, quiet=quiet))
-
-
-def _talk(app: Workspace, options: SessionOptions, prompt: str, *, quiet: bool) -> None:
-    from reverie.cli.running import run
-
-    run(_run_chat(app, options, prompt, quiet=quiet))
 
 
 async def _run_chat(app: Workspace, options: SessionOptions, prompt: str, *, quiet: bool) -> None:

@@ -13,17 +13,17 @@ from rich.table import Table
 from rich.text import Text
 
 from reverie.agent import tools as todos
-from reverie.cli.context.window import BAR, drawn, measured
-from reverie.cli.formatting import counted, dollars, printable, share, tokens
+from reverie.cli.context.reports import BAR, drawn, measured
 from reverie.cli.history import redo_in_chat, undo_in_chat
+from reverie.cli.invocation import counted, dollars, printable, share, table, tokens
 from reverie.cli.memories import PERSON, shown_path
 from reverie.cli.memory.finding import found_list, recalled
 from reverie.cli.memory.writing import saved_lines
-from reverie.cli.talk import past_chats as past
+from reverie.cli.talk import chat_session as past
 from reverie.cli.talk import render
 from reverie.cli.talk.chat_session import ChatSession
 from reverie.cli.talk.slash import COMMANDS
-from reverie.cli.talk.status import cost_of
+from reverie.cli.talk.terminal import cost_of
 from reverie.cli.wiring.agents import type_lines
 from reverie.cli.wiring.models import require_model
 from reverie.context import snip
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from reverie.subagents.crew import Crew
     from reverie.subagents.listing import AgentStatus
     from reverie.workspace import Workspace
-
 
 _SCOPE = re.compile(r"--scope[= ](\w+)\s+")
 
@@ -106,16 +105,16 @@ def _crew(chat: ChatSession) -> Crew:
 
 
 def _agent_table(agents: tuple[AgentStatus, ...], now: float) -> Table:
-    table = Table("name", "type", "how", "tokens", "time", "", box=None, pad_edge=False)
-    for column in table.columns[:5]:
-        column.no_wrap = True
-    table.columns[3].justify = table.columns[4].justify = "right"
-    for agent in agents:
+    def cells(agent: AgentStatus) -> tuple[str, ...]:
         doing = agent.line or "at work" if agent.state == "running" else agent.description
         spent = f"{agent.seconds(now):,.0f} s" if agent.state != "lost" else "–"
-        cells = (agent.name, agent.agent_type, agent.how, tokens(agent.tokens), spent)
-        table.add_row(*map(printable, cells), printable(one_line(f"{doing} ({agent.summary})")))
-    return table
+        about = one_line(f"{doing} ({agent.summary})")
+        return agent.name, agent.agent_type, agent.how, tokens(agent.tokens), spent, about
+
+    columns = ("name", "type", "how", "tokens", "time", "")
+    made = table(*columns, rows=map(cells, agents), fixed=5)
+    made.columns[3].justify = made.columns[4].justify = "right"
+    return made
 
 
 class Leave:
@@ -160,7 +159,7 @@ async def _remember(chat: ChatSession, rest: str) -> Next:
 async def _recall(chat: ChatSession, rest: str) -> Next:
     found = await asyncio.to_thread(recall_service.recall, chat.app, rest, limit=_RECALLED)
     shown = await asyncio.to_thread(read_hits, chat.app, found, rest)
-    chat.show(recalled(found, shown))
+    chat.show(*recalled(found, shown))
     return None
 
 
@@ -180,7 +179,7 @@ async def _search(chat: ChatSession, rest: str) -> Next:
     await asyncio.to_thread(recall_service.index_past_sessions, chat.app)
     found = await asyncio.to_thread(recall_service.search, chat.app, rest, limit=_FOUND)
     shown = await asyncio.to_thread(read_hits, chat.app, found, rest)
-    chat.show(found_list(found, shown))
+    chat.show(*found_list(found, shown))
     return None
 
 
@@ -316,13 +315,13 @@ async def _clear(chat: ChatSession, rest: str) -> Next:
 
 async def _resume(chat: ChatSession, rest: str) -> Next:
     if rest:
-        return replace(chat.options, resume=past.chosen(chat.app, rest))
-    listed = await asyncio.to_thread(past.recent, chat.app)
+        return replace(chat.options, resume=past.chosen_chat(chat.app, rest))
+    listed = await asyncio.to_thread(past.recent_chats, chat.app)
     if not listed:
         chat.show("There are no conversations in this project yet.")
         return None
     chat.show(
-        past.table(listed, chat.terminal.width), Text("go on with one: /resume NUMBER", "dim")
+        past.chat_table(listed, chat.terminal.width), Text("go on with one: /resume NUMBER", "dim")
     )
     return None
 

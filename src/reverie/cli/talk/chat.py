@@ -14,7 +14,7 @@ from rich.text import Text
 from reverie import __version__
 from reverie.agent.kit.files import compact_diff
 from reverie.agent.permissions import Asked, Call
-from reverie.cli.formatting import printable
+from reverie.cli.invocation import printable
 from reverie.cli.memories import shown_path
 from reverie.cli.talk import render
 from reverie.cli.talk.actions import ACTIONS, Leave, Next
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from reverie.events import Event
     from reverie.session.options import SessionOptions
     from reverie.workspace import Workspace
-
 
 DRAIN_SECONDS = 60.0
 
@@ -168,7 +167,7 @@ class Chat:
         if not running:
             return
         chat.show(render.aside(f"finishing {', '.join(running)}… Ctrl-C to skip"))
-        await self._stoppable(chat, lambda: _drain(chat))
+        await self._stoppable(chat, lambda: chat.session.aclose(DRAIN_SECONDS))
         await chat.session.background.cancel()
 
     async def _ask(self, call: Call, asked: Asked) -> Answer:
@@ -233,10 +232,6 @@ async def _cancelled(*tasks: asyncio.Future[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _drain(chat: ChatSession) -> None:
-    await chat.session.aclose(DRAIN_SECONDS)
 
 
 _MOST_LINES = 40

@@ -6,35 +6,37 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-from reverie.agent.kit.read import picture
-from reverie.cli.formatting import printable
+from reverie.agent.kit.editing import picture
+from reverie.cli.invocation import printable, when
 from reverie.cli.talk import render
 from reverie.cli.talk.output import Paragraphs
-from reverie.cli.talk.status import Status, Tally, cost_of
-from reverie.cli.talk.terminal import Screen
+from reverie.cli.talk.terminal import Screen, Status, Tally, cost_of
+from reverie.conversation import journal
+from reverie.conversation.record_json import parse
+from reverie.conversation.records import Said
+from reverie.core.messages import Message
 from reverie.core.request import TextDelta, ThinkingDelta, ToolUseStarted
+from reverie.errors import InputError, TranscriptError
 from reverie.events import Event, ForkStarted, Replied, ToolFinished, ToolStarted
 from reverie.models.selection import OFFLINE
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from reverie.cli.talk.terminal import Terminal
     from reverie.core.messages import ResultContent
     from reverie.core.usage import Entry
     from reverie.session.options import SessionOptions
     from reverie.session.query import Session
     from reverie.workspace import Workspace
-
 
 Kind: TypeAlias = Literal["start", "text", "tool", "aside"]
 
@@ -250,3 +252,83 @@ def _shortened(output: str) -> str:
     return (
         f"{output[:half]}\n[… {len(output) - 2 * half:,} characters left out …]\n{output[-half:]}"
     )
+
+
+MOST_LISTED = 9
+_FIRST_WORDS = 60
+# From this many columns on, the list has room for ids.
+_WIDE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PastChat:
+    """One conversation: its journal, the time of its last message, and its first words."""
+
+    path: Path
+    at: float
+    begins: str
+
+    @property
+    def session(self) -> str:
+        return self.path.stem
+
+
+def recent_chats(app: Workspace, limit: int = MOST_LISTED) -> list[PastChat]:
+    """Conversations with messages, newest first."""
+    found: list[PastChat] = []
+    for path in app.journals():
+        words = _first_words(path)
+        if words:
+            found.append(PastChat(path, path.stat().st_mtime, words))
+        if len(found) == limit:
+            break
+    return found
+
+
+def newest_chat(app: Workspace) -> Path:
+    found = recent_chats(app, 1)
+    if not found:
+        raise InputError("there is no conversation to go on with in this project; start one")
+    return found[0].path
+
+
+def chosen_chat(app: Workspace, word: str) -> Path:
+    """Find a conversation by its number in the list, its id, or the start of its id."""
+    listed = recent_chats(app)
+    if word.isdecimal() and len(word) <= 2:
+        if not 1 <= int(word) <= len(listed):
+            raise InputError(f"there is no conversation {word} in the list of {len(listed)}")
+        return listed[int(word) - 1].path
+    return app.transcript(word)
+
+
+def chat_table(listed: Sequence[PastChat], width: int = _WIDE) -> RenderableType:
+    """The list; a narrow terminal has no room for the ids, and the numbers are enough."""
+    rows = []
+    for number, past in enumerate(listed, 1):
+        row = Text(f"{number:>{len(str(len(listed)))}}", "bold", no_wrap=True, overflow="ellipsis")
+        if width >= _WIDE:
+            row.append(f"  {past.session}", "not bold dim")
+        row.append(f"  {when(past.at)}", "not bold dim")
+        rows.append(row.append(f"  {printable(past.begins)}", "not bold"))
+    return Group(*rows)
+
+
+def _first_words(path: Path) -> str:
+    """The start of the user's first message; the rest of the journal is not read."""
+    try:
+        for _, value in journal.read_lines(path, []):
+            message = _message(value)
+            if message is not None and message.origin == "user" and message.text.strip():
+                return " ".join(message.text.split())[:_FIRST_WORDS]
+    except TranscriptError:
+        return ""
+    return ""
+
+
+def _message(value: object) -> Message | None:
+    try:
+        record = parse(value)
+    except TranscriptError:
+        return None
+    return record.message if isinstance(record, Said) else None

@@ -7,6 +7,8 @@ lines are written above it; prompt_toolkit draws the rest and changes only the c
 from __future__ import annotations
 
 import asyncio
+import io
+import re
 import signal
 import sys
 from collections import deque
@@ -18,12 +20,14 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition, has_completions
+from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import (
     BufferControl,
     ConditionalContainer,
     Dimension,
+    FormattedTextControl,
     HSplit,
     Layout,
     VerticalAlign,
@@ -33,19 +37,111 @@ from prompt_toolkit.layout.menus import CompletionsMenu
 from prompt_toolkit.layout.processors import BeforeInput
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import SearchToolbar
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from reverie.agent.permissions import Answer
-from reverie.cli.talk import drawing, render, status
-from reverie.cli.talk.drawing import Canvas
-from reverie.cli.talk.status import Status
-from reverie.cli.talk.terminal import Question
+from reverie.cli.invocation import printable
+from reverie.cli.screen import Screen
+from reverie.cli.talk import render
+from reverie.cli.talk.slash import Pastes
+from reverie.cli.talk.terminal import Question, Status, status_line
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
     from prompt_toolkit.history import History
-    from rich.console import RenderableType
+
+TICK = 0.1
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+# Rows reserved for the conversation, the input and the status line.
+_RESERVED_ROWS = 8
+_TRAILING_SPACES = re.compile(r" +((?:\x1b\[[0-9;]*m)*)(?=\n)")
+
+STYLE = Style.from_dict(
+    {
+        "rule": "ansibrightblack",
+        "prompt": "bold ansicyan",
+        "completion-menu": "noinherit",
+        "completion-menu.completion": "noinherit",
+        "completion-menu.completion.current": "noinherit reverse",
+        "completion-menu.meta.completion": "noinherit ansibrightblack",
+        "completion-menu.meta.completion.current": "noinherit reverse",
+        "scrollbar.background": "noinherit",
+        "scrollbar.button": "noinherit reverse",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """Draws renderables for a screen of this size."""
+
+    width: int
+    height: int
+
+    @property
+    def room(self) -> int:
+        """The most rows the redrawn part may take."""
+        return max(1, self.height - _RESERVED_ROWS)
+
+    @property
+    def console(self) -> Screen:
+        return Screen(
+            file=io.StringIO(),
+            width=self.width,
+            force_terminal=True,
+            legacy_windows=False,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            theme=render.THEME,
+        )
+
+    def ansi(self, *what: RenderableType) -> str:
+        console = self.console
+        with console.capture() as drawn:
+            console.print(Group(*what))
+        # Rich pads lines to the full width; copied text should not have trailing spaces.
+        return _TRAILING_SPACES.sub(r"\1", drawn.get())
+
+    def fits(self, question: Question) -> bool:
+        """Does the whole question fit on the screen?"""
+        return self.ansi(*question.shown).count("\n") <= self.room
+
+    def asked(self, question: Question) -> str:
+        """The question and its keys; a question that does not fit was printed above."""
+        keys = Text("Allow? ", "bold")
+        keys.append(f"y yes · a always ({printable(question.scope)}) · n no", "yellow")
+        return self.ansi("", *(question.shown if self.fits(question) else ()), keys)
+
+    def draft(self, text: str) -> list[RenderableType]:
+        """The last rows of the text that is still streaming in."""
+        if not text.strip():
+            return []
+        rows = max(1, self.room // 2)
+        # Wrap only the end of a long draft.
+        tail = Text(printable(text[-rows * self.width :].strip("\n")), "dim")
+        return ["", *tail.wrap(self.console, self.width)[-rows:]]
+
+
+def activity(what: Text, now: float, since: float, hints: list[str]) -> Text:
+    """The current activity, its duration, and key hints."""
+    frame = _SPINNER[int(now / TICK) % len(_SPINNER)]
+    line = Text(f"{frame} ", "cyan", no_wrap=True, overflow="ellipsis").append_text(what)
+    return line.append(f"  {' · '.join([f'{now - since:.0f} s', *hints])}", "dim")
+
+
+def text_window(text: Callable[[], str]) -> Window:
+    """A window as high as the text the function returns."""
+    control = FormattedTextControl(lambda: ANSI(text().rstrip("\n")))
+    return Window(control, dont_extend_height=True, height=Dimension(min=1))
+
+
+def rule_window() -> Window:
+    return Window(height=1, char="─", style="class:rule")
+
 
 _ANSWERS: dict[str, Answer] = {"y": "yes", "a": "always", "n": "no"}
 # Ignore answers for this long if the user was typing when the question came up.
@@ -59,33 +155,6 @@ class _Waiting:
     question: Question
     answer: asyncio.Future[Answer]
     not_before: float
-
-
-class Pastes:
-    """Long pasted texts, shown in the input as one short mark each."""
-
-    _LINES = 10
-    _CHARACTERS = 1_000
-
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-
-    def folded(self, pasted: str) -> str:
-        """The text for the input: a mark in place of a long text."""
-        text = pasted.replace("\r\n", "\n").replace("\r", "\n")
-        lines = text.count("\n") + 1
-        if lines <= self._LINES and len(text) <= self._CHARACTERS:
-            return text
-        size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
-        mark = f"[pasted text {len(self._texts) + 1}: {size}]"
-        self._texts[mark] = text
-        return mark
-
-    def unfolded(self, typed: str) -> str:
-        """The message with the pasted texts in place of their marks."""
-        for mark, text in self._texts.items():
-            typed = typed.replace(mark, text)
-        return typed
 
 
 class FullTerminal:
@@ -268,30 +337,28 @@ class FullTerminal:
             wrap_lines=True,
             get_line_prefix=lambda number, wrapped: "  " if number or wrapped else "",
         )
+        active = Condition(lambda: self._waiting is not None or self._what is not None)
         layout = HSplit(
             [
-                ConditionalContainer(drawing.lines(self._activity), Condition(self._has_activity)),
-                drawing.rule(),
+                ConditionalContainer(text_window(self._activity), active),
+                rule_window(),
                 entry,
                 search,
                 CompletionsMenu(max_height=8, extra_filter=has_completions),
-                drawing.rule(),
-                drawing.lines(self._status_line),
+                rule_window(),
+                text_window(self._status_line),
             ],
             align=VerticalAlign.TOP,
         )
         return Application(
             Layout(layout, focused_element=entry),
             key_bindings=self._keys(),
-            style=drawing.STYLE,
+            style=STYLE,
             color_depth=depth,
             output=self._output,
             erase_when_done=True,
             after_render=lambda _: self._drawn.set(),
         )
-
-    def _has_activity(self) -> bool:
-        return self._waiting is not None or self._what is not None
 
     def _activity(self) -> str:
         canvas = self._canvas
@@ -301,13 +368,13 @@ class FullTerminal:
         hints += [f"{len(self._queue)} waiting"] if self._queue else []
         hints += ["leaving then"] if self._leaving else []
         now = asyncio.get_running_loop().time()
-        doing = drawing.activity(self._what or Text(), now, self._since, hints)
+        doing = activity(self._what or Text(), now, self._since, hints)
         return canvas.ansi(*canvas.draft(self._draft), doing)
 
     def _status_line(self) -> str:
         if self._warned and self._what is None:
             return self._canvas.ansi(Text(" Ctrl-C again leaves", "yellow"))
-        return self._canvas.ansi(status.render(self._status(), self.width))
+        return self._canvas.ansi(status_line(self._status(), self.width))
 
     @property
     def _canvas(self) -> Canvas:
@@ -323,7 +390,7 @@ class FullTerminal:
 
     async def _tick(self) -> None:
         while True:
-            await asyncio.sleep(drawing.TICK)
+            await asyncio.sleep(TICK)
             if self._what is not None:
                 self._app.invalidate()
 

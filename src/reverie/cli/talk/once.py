@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import click
 
-from reverie.agent.turns import calls_of
-from reverie.cli.formatting import late_recall, printable, printable_json
+from reverie.agent.fork import calls_of
+from reverie.cli.invocation import late_recall, printable, printable_json
 from reverie.cli.talk.actions import remember
 from reverie.cli.talk.output import Json, event_json, opened_json, result_json
 from reverie.cli.talk.slash import Called, read_line
-from reverie.cli.talk.status import Tally
-from reverie.cli.talk.terminal import OFFLINE_NOTE
+from reverie.cli.talk.terminal import OFFLINE_NOTE, Tally
 from reverie.errors import InputError, RequestRefused, ReverieError
 from reverie.events import CapReached, Event, MemoriesLate, Replied, TroubleNoted, TurnEnded
 from reverie.models.selection import OFFLINE

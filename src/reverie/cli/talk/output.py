@@ -10,37 +10,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
+from reverie import events
 from reverie.cli.talk import render
-from reverie.cli.talk.status import Tally
-from reverie.cli.talk.terminal import Screen
+from reverie.cli.talk.terminal import Screen, Tally
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
 from reverie.core.request import TextDelta, ThinkingDelta, ToolUseStarted
-from reverie.core.usage import Usage
-from reverie.events import (
-    AgentEnded,
-    AgentProgressed,
-    AgentStarted,
-    CacheBroke,
-    CapReached,
-    ContextCleared,
-    DreamBegan,
-    DreamEnded,
-    Event,
-    ForkEnded,
-    ForkStarted,
-    LayerFired,
-    LetterSent,
-    MemoriesLate,
-    MemoriesSaved,
-    MemoriesSurfaced,
-    MoneySpent,
-    NotesUpdated,
-    Replied,
-    ToolFinished,
-    ToolStarted,
-    TroubleNoted,
-    TurnEnded,
-)
 
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 
@@ -132,14 +106,10 @@ def logged_on(screen: Screen) -> Iterator[None]:
 Json: TypeAlias = dict[str, Any]
 
 
-def event_json(event: Event) -> Json:
+def event_json(event: events.Event) -> Json:
     """An event as JSON; `type` comes first so that the stream is easy to scan."""
     name, fields = _SHAPES[type(event)]
     return {"type": name, **fields(event)}
-
-
-def usage_json(usage: Usage) -> Json:
-    return asdict(usage)
 
 
 def opened_json(session: str, model: str, window: int, *, resumed: bool) -> Json:
@@ -160,7 +130,7 @@ def result_json(session: str, result: str, tally: Tally, *, error: str = "") -> 
         "session": session,
         "result": result,
         "error": error or None,
-        "usage": usage_json(tally.usage),
+        "usage": asdict(tally.usage),
         "requests": tally.requests,
         "cost": tally.cost,
         "unpriced": tally.unpriced,
@@ -170,18 +140,18 @@ def result_json(session: str, result: str, tally: Tally, *, error: str = "") -> 
     }
 
 
-def _replied(event: Replied) -> Json:
+def _replied(event: events.Replied) -> Json:
     reply = event.reply
     return {
         "id": reply.id,
         "model": reply.model,
         "text": reply.text,
         "stop": reply.stop,
-        "usage": usage_json(reply.usage),
+        "usage": asdict(reply.usage),
     }
 
 
-def _finished(event: ToolFinished) -> Json:
+def _finished(event: events.ToolFinished) -> Json:
     return {
         "id": event.id,
         "name": event.name,
@@ -191,7 +161,7 @@ def _finished(event: ToolFinished) -> Json:
     }
 
 
-def _broke(event: CacheBroke) -> Json:
+def _broke(event: events.CacheBroke) -> Json:
     match event.verdict:
         case ExpectedBreak(reason, lost):
             return {"purpose": event.purpose, "expected": True, "lost": lost, "why": [reason]}
@@ -200,14 +170,14 @@ def _broke(event: CacheBroke) -> Json:
             return {"purpose": event.purpose, "expected": False, "lost": lost, "why": why}
 
 
-def _spent(event: MoneySpent) -> Json:
+def _spent(event: events.MoneySpent) -> Json:
     entry = event.entry
     return {
         "purpose": entry.purpose,
         "model": entry.model,
         "cost": entry.cost,
         "estimated": entry.estimated,
-        "usage": usage_json(entry.usage),
+        "usage": asdict(entry.usage),
     }
 
 
@@ -216,26 +186,26 @@ _SHAPES: Mapping[type[Any], tuple[str, Callable[[Any], Json]]] = {
     TextDelta: ("text", asdict),
     ThinkingDelta: ("thinking", asdict),
     ToolUseStarted: ("tool_requested", asdict),
-    Replied: ("replied", _replied),
-    CacheBroke: ("cache_broke", _broke),
-    ContextCleared: ("context_cleared", lambda event: asdict(event.cleared)),
-    MoneySpent: ("spent", _spent),
-    CapReached: ("cap_reached", asdict),
-    TroubleNoted: ("trouble", asdict),
-    ToolStarted: ("tool_started", asdict),
-    ToolFinished: ("tool_finished", _finished),
-    LayerFired: ("layer", asdict),
-    MemoriesSurfaced: ("memories", asdict),
-    MemoriesLate: ("memories_late", asdict),
-    MemoriesSaved: ("saved", asdict),
-    DreamBegan: ("dream_began", asdict),
-    DreamEnded: ("dream_ended", asdict),
-    NotesUpdated: ("notes", asdict),
-    ForkStarted: ("fork_started", asdict),
-    ForkEnded: ("fork_ended", asdict),
-    AgentStarted: ("agent_started", asdict),
-    AgentProgressed: ("agent_progressed", asdict),
-    AgentEnded: ("agent_ended", asdict),
-    LetterSent: ("letter_sent", asdict),
-    TurnEnded: ("turn_ended", asdict),
+    events.Replied: ("replied", _replied),
+    events.CacheBroke: ("cache_broke", _broke),
+    events.ContextCleared: ("context_cleared", lambda event: asdict(event.cleared)),
+    events.MoneySpent: ("spent", _spent),
+    events.CapReached: ("cap_reached", asdict),
+    events.TroubleNoted: ("trouble", asdict),
+    events.ToolStarted: ("tool_started", asdict),
+    events.ToolFinished: ("tool_finished", _finished),
+    events.LayerFired: ("layer", asdict),
+    events.MemoriesSurfaced: ("memories", asdict),
+    events.MemoriesLate: ("memories_late", asdict),
+    events.MemoriesSaved: ("saved", asdict),
+    events.DreamBegan: ("dream_began", asdict),
+    events.DreamEnded: ("dream_ended", asdict),
+    events.NotesUpdated: ("notes", asdict),
+    events.ForkStarted: ("fork_started", asdict),
+    events.ForkEnded: ("fork_ended", asdict),
+    events.AgentStarted: ("agent_started", asdict),
+    events.AgentProgressed: ("agent_progressed", asdict),
+    events.AgentEnded: ("agent_ended", asdict),
+    events.LetterSent: ("letter_sent", asdict),
+    events.TurnEnded: ("turn_ended", asdict),
 }

@@ -13,29 +13,10 @@ from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
-from reverie.cli.formatting import counted, dollars, late_recall, printable, tokens
+from reverie import events
+from reverie.cli.invocation import counted, dollars, late_recall, printable, tokens
 from reverie.core.messages import Message, ToolResult
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
-from reverie.events import (
-    AgentEnded,
-    AgentProgressed,
-    AgentStarted,
-    CacheBroke,
-    CapReached,
-    ContextCleared,
-    DreamBegan,
-    DreamEnded,
-    Event,
-    ForkEnded,
-    LayerFired,
-    LetterSent,
-    MemoriesLate,
-    MemoriesSaved,
-    MemoriesSurfaced,
-    NotesUpdated,
-    TroubleNoted,
-    TurnEnded,
-)
 
 # Colours that can be read on any background.
 THEME = Theme(
@@ -59,6 +40,7 @@ _ENDS = {
     "refusal": "the model refused to go on",
     "window_full": "the window is full; /compact makes room",
 }
+_DREAMING = "dreaming: memory is tidied on a branch; nothing changes until it is checked"
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _BOX = re.compile(r"\[[ >x]\] ")
 _MOST_DIFF_LINES = 12
@@ -92,33 +74,29 @@ def spoken(text: str) -> Text:
     return Text("\n".join([f"❯ {first}", *(f"  {other}" for other in more)]), "bold")
 
 
-def remark(event: Event) -> Text | None:
+def remark(event: events.Event) -> Text | None:
     """One line about an event; None if it needs none or is shown in another way."""
     render = _REMARKS.get(type(event))
     return None if render is None else render(event)
 
 
-def _layer(event: LayerFired) -> Text:
+def _layer(event: events.LayerFired) -> Text:
     sizes = f"{tokens(event.tokens_before)} → {tokens(event.tokens_after)} tokens"
     return aside(f"{event.layer}: {sizes}" + (f", {event.why}" if event.why else ""))
 
 
-def _memories(event: MemoriesSurfaced) -> Text:
+def _memories(event: events.MemoriesSurfaced) -> Text:
     count = len(event.files)
     return aside(f"{counted(count, 'memory', 'memories')}: {', '.join(event.files)}")
 
 
-def _saved(event: MemoriesSaved) -> Text | None:
+def _saved(event: events.MemoriesSaved) -> Text | None:
     parts = [f"saved to memory: {', '.join(event.files)}"] if event.files else []
     parts += [f"{event.waiting} waiting for your word (reverie inbox)"] if event.waiting else []
     return aside("; ".join(parts)) if parts else None
 
 
-def _dream_began(event: DreamBegan) -> Text:
-    return aside("dreaming: memory is tidied on a branch; nothing changes until it is checked")
-
-
-def _dream_ended(event: DreamEnded) -> Text:
+def _dream_ended(event: events.DreamEnded) -> Text:
     if event.state != "completed":
         return aside(f"dream {event.state}" + (f": {event.why}" if event.why else ""), "yellow")
     parts = ["dreamt: nothing had to change"]
@@ -131,11 +109,11 @@ def _dream_ended(event: DreamEnded) -> Text:
     return aside("; ".join((*parts, *event.notes)))
 
 
-def _notes(event: NotesUpdated) -> Text:
+def _notes(event: events.NotesUpdated) -> Text:
     return aside("notes updated" + ("" if event.by == "model" else ", by rules alone"))
 
 
-def _cache(event: CacheBroke) -> Text:
+def _cache(event: events.CacheBroke) -> Text:
     match event.verdict:
         case ExpectedBreak(reason, lost):
             return aside(f"cache: {tokens(lost)} tokens are sent anew, as meant: {reason}")
@@ -144,66 +122,62 @@ def _cache(event: CacheBroke) -> Text:
             return aside(f"cache broke: {tokens(lost)} tokens lost ({why})", "yellow")
 
 
-def _cleared(event: ContextCleared) -> Text:
+def _cleared(event: events.ContextCleared) -> Text:
     found = event.cleared
     kind = found.kind.replace("_", " ")
     return aside(f"the provider cleared {found.count} {kind}, {tokens(found.tokens)} tokens")
 
 
-def _cap(event: CapReached) -> Text:
+def _cap(event: events.CapReached) -> Text:
     what = "spend cap: stopped" if event.stopped else "spend cap"
     return Text(f"▸ {what}: {printable(event.reason)}", "red" if event.stopped else "yellow")
 
 
-def _trouble(event: TroubleNoted) -> Text:
-    return aside(f"{event.where}: {event.what}", "yellow")
-
-
-def _fork(event: ForkEnded) -> Text | None:
+def _fork(event: events.ForkEnded) -> Text | None:
     return aside(f"{event.purpose}: {event.trouble}", "yellow") if event.trouble else None
 
 
-def _agent_started(event: AgentStarted) -> Text | None:
+def _agent_started(event: events.AgentStarted) -> Text | None:
     # An agent that is waited for shows as a tool call already.
     if event.how == "wait":
         return None
     return aside(f"{event.name} ({event.agent_type}, {event.how}) begins: {event.summary}")
 
 
-def _agent_ended(event: AgentEnded) -> Text:
+def _agent_ended(event: events.AgentEnded) -> Text:
     used = f"{event.name}: {event.why}, {tokens(event.tokens)} tokens"
     return aside(used, "dim" if event.why == "done" else "yellow")
 
 
-def _letter(event: LetterSent) -> Text:
+def _letter(event: events.LetterSent) -> Text:
     kind = "" if event.kind == "message" else f" ({event.kind.replace('_', ' ')})"
     return aside(f"{event.sender} → {event.to}{kind}: {event.summary}")
 
 
-def _ended(event: TurnEnded) -> Text | None:
+def _ended(event: events.TurnEnded) -> Text | None:
     if event.why in _NATURAL_ENDS:
         return None
     return aside(_ENDS.get(event.why, f"stopped: {event.why}"), "yellow")
 
 
 _REMARKS: Mapping[type[Any], Callable[[Any], Text | None]] = {
-    LayerFired: _layer,
-    MemoriesSurfaced: _memories,
-    MemoriesLate: lambda event: aside(late_recall(event.seconds), "yellow"),
-    MemoriesSaved: _saved,
-    DreamBegan: _dream_began,
-    DreamEnded: _dream_ended,
-    NotesUpdated: _notes,
-    CacheBroke: _cache,
-    ContextCleared: _cleared,
-    CapReached: _cap,
-    TroubleNoted: _trouble,
-    ForkEnded: _fork,
-    AgentStarted: _agent_started,
-    AgentProgressed: lambda event: aside(f"{event.name}: {event.line}"),
-    AgentEnded: _agent_ended,
-    LetterSent: _letter,
-    TurnEnded: _ended,
+    events.LayerFired: _layer,
+    events.MemoriesSurfaced: _memories,
+    events.MemoriesLate: lambda event: aside(late_recall(event.seconds), "yellow"),
+    events.MemoriesSaved: _saved,
+    events.DreamBegan: lambda event: aside(_DREAMING),
+    events.DreamEnded: _dream_ended,
+    events.NotesUpdated: _notes,
+    events.CacheBroke: _cache,
+    events.ContextCleared: _cleared,
+    events.CapReached: _cap,
+    events.TroubleNoted: lambda event: aside(f"{event.where}: {event.what}", "yellow"),
+    events.ForkEnded: _fork,
+    events.AgentStarted: _agent_started,
+    events.AgentProgressed: lambda event: aside(f"{event.name}: {event.line}"),
+    events.AgentEnded: _agent_ended,
+    events.LetterSent: _letter,
+    events.TurnEnded: _ended,
 }
 
 

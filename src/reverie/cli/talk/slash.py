@@ -1,4 +1,4 @@
-"""Parses a typed line into a prompt, a slash command or a mistyped one; completes input."""
+"""What is typed: lines as prompts or slash commands, folded pastes, and completion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 
-from reverie.cli.formatting import printable
+from reverie.cli.invocation import printable
 from reverie.recall.prompt_kind import asks
 from reverie.text.statements import statements
 from reverie.text.word_classes import language_of
@@ -156,6 +156,33 @@ def _no_such(name: str) -> str:
     ]
     hint = f"did you mean /{close[0]}?" if close else "/help lists them"
     return f"there is no /{name}; {hint}"
+
+
+class Pastes:
+    """Long pasted texts, shown in the input as one short mark each."""
+
+    _LINES = 10
+    _CHARACTERS = 1_000
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def folded(self, pasted: str) -> str:
+        """The text for the input: a mark in place of a long text."""
+        text = pasted.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.count("\n") + 1
+        if lines <= self._LINES and len(text) <= self._CHARACTERS:
+            return text
+        size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
+        mark = f"[pasted text {len(self._texts) + 1}: {size}]"
+        self._texts[mark] = text
+        return mark
+
+    def unfolded(self, typed: str) -> str:
+        """The message with the pasted texts in place of their marks."""
+        for mark, text in self._texts.items():
+            typed = typed.replace(mark, text)
+        return typed
 
 
 _MENTION = re.compile(r"(?:^|\s)@(\S*)$")

@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import counted, printable, tokens, when
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    counted,
+    reverie_command,
+    styled,
+    table,
+    tokens,
+    when,
+)
 from reverie.cli.memories import iso, shown_path
 from reverie.memory.format.frontmatter import one_line
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
+    from rich.table import Table
 
     from reverie.subagents.letters import Letter
     from reverie.subagents.listing import AgentStatus, AgentStory
@@ -93,7 +101,7 @@ def _list(frame: Invocation, app: Workspace, asked: Asked) -> None:
     transcripts = islice(_transcripts(app, asked), None if asked.everything else 1)
     agents = [agent for transcript in transcripts for agent in agents_of(transcript)]
     data = [_agent_json(agent) for agent in agents]
-    frame.answer(data, lambda console: _print_list(console, agents, asked))
+    frame.answer(data, _list_lines(agents, asked))
 
 
 def _agent_json(agent: AgentStatus) -> dict[str, Any]:
@@ -113,42 +121,33 @@ def _agent_json(agent: AgentStatus) -> dict[str, Any]:
     }
 
 
-def _print_list(console: Console, agents: Sequence[AgentStatus], asked: Asked) -> None:
+def _list_lines(agents: Sequence[AgentStatus], asked: Asked) -> Iterator[RenderableType]:
     if not agents:
-        console.print(
-            _NO_AGENTS if asked.session is None else "This session has not hired an agent."
-        )
+        yield _NO_AGENTS if asked.session is None else "This session has not hired an agent."
         return
     for session in dict.fromkeys(agent.session for agent in agents):
-        own = [agent for agent in agents if agent.session == session]
-        console.print(f"session {printable(session)}", style="bold")
-        console.print(_table(own))
+        yield styled(f"session {session}", "bold")
+        yield _table([agent for agent in agents if agent.session == session])
         if asked.everything:
-            console.print()
-    console.print(_counted(agents), style="dim")
-
-
-def _table(agents: Sequence[AgentStatus]) -> RenderableType:
-    from rich.table import Table
-
-    columns = ("name", "type", "how", "hired by", "state", "since", "tokens", "for")
-    table = Table(*columns, box=None, pad_edge=False)
-    for column in table.columns:
-        column.no_wrap = True
-    for place in (4, 7):
-        table.columns[place].overflow = "ellipsis"
-    table.columns[6].justify = "right"
-    for agent in agents:
-        about = (agent.name, agent.agent_type, agent.how, agent.by, one_line(agent.description))
-        cells = (*about, when(agent.since), tokens(agent.tokens), one_line(agent.summary))
-        table.add_row(*map(printable, cells))
-    return table
-
-
-def _counted(agents: Sequence[AgentStatus]) -> str:
-    count = counted(len(agents), "agent")
+            yield ""
     running = sum(agent.state == "running" for agent in agents)
-    return f"{count}, {running} running; for details: reverie agents show NAME"
+    count = f"{counted(len(agents), 'agent')}, {running} running"
+    yield styled(f"{count}; for details: reverie agents show NAME")
+
+
+def _table(agents: Sequence[AgentStatus]) -> Table:
+    columns = ("name", "type", "how", "hired by", "state", "since", "tokens", "for")
+    rows = (
+        (
+            *(agent.name, agent.agent_type, agent.how, agent.by, one_line(agent.description)),
+            *(when(agent.since), tokens(agent.tokens), one_line(agent.summary)),
+        )
+        for agent in agents
+    )
+    made = table(*columns, rows=rows, fixed=len(columns))
+    made.columns[4].overflow = made.columns[7].overflow = "ellipsis"
+    made.columns[6].justify = "right"
+    return made
 
 
 # --- show ---
@@ -164,12 +163,7 @@ def _show(frame: Invocation, app: Workspace, asked: Asked) -> None:
         "answer": story.answer,
         "letters": [_letter_json(letter) for letter in story.letters],
     }
-
-    def human(console: Console) -> None:
-        for line in _story_lines(story, app):
-            console.print(printable(line), soft_wrap=True)
-
-    frame.answer(data, human)
+    frame.answer(data, _story_lines(story, app))
 
 
 def _letter_json(letter: Letter) -> dict[str, Any]:
@@ -221,23 +215,14 @@ def _types(frame: Invocation, app: Workspace, asked: Asked) -> None:
     types = agent_types(app)
     if asked.name is not None:
         kind = named_type(types, asked.name)
-        frame.answer(_type_json(kind), lambda console: _print_type(console, app, kind))
+        frame.answer(asdict(kind), _one_type(app, kind))
         return
     data = {
-        "types": [_type_json(kind) for kind in types.types],
-        "hidden": [_type_json(kind) for kind in types.hidden],
+        "types": [asdict(kind) for kind in types.types],
+        "hidden": [asdict(kind) for kind in types.hidden],
         "unusable": [asdict(one) for one in types.unusable],
     }
-    frame.answer(data, lambda console: _print_types(console, app, types))
-
-
-def _type_json(kind: AgentType) -> dict[str, Any]:
-    return asdict(kind)
-
-
-def _print_types(console: Console, app: Workspace, types: Catalogue) -> None:
-    for line in type_lines(app, types):
-        console.print(printable(line), soft_wrap=True)
+    frame.answer(data, type_lines(app, types))
 
 
 def type_lines(app: Workspace, types: Catalogue) -> Iterator[str]:
@@ -254,11 +239,10 @@ def type_lines(app: Workspace, types: Catalogue) -> Iterator[str]:
         yield "Agents are off: no session can hire one (features.agents)."
 
 
-def _print_type(console: Console, app: Workspace, kind: AgentType) -> None:
-    lines = (kind.name, *_terms(app, kind), *(f"note: {note}" for note in kind.notes))
-    texts = (*map(one_line, lines), "", *_indented(kind.description), "", *_indented(kind.prompt))
-    for line in texts:
-        console.print(printable(line), soft_wrap=True)
+def _one_type(app: Workspace, kind: AgentType) -> Iterator[str]:
+    lines = (kind.name, *_terms(app, kind), *(f"note: {one}" for one in kind.notes))
+    yield from map(one_line, lines)
+    yield from ("", *_indented(kind.description), "", *_indented(kind.prompt))
 
 
 def _terms(app: Workspace, kind: AgentType) -> Iterator[str]:

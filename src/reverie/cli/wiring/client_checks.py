@@ -16,30 +16,27 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import reverie
-from reverie.cli.formatting import Finding
+from reverie.cli.invocation import Finding
 from reverie.cli.memories import shown_path
 from reverie.cli.wiring import client_plans
 from reverie.cli.wiring.client_plans import home_of, installations, places_of
-from reverie.clients.files import open_proxied
 from reverie.clients.hook_client import LOG
 from reverie.clients.hooks.events import TRIAL
 from reverie.clients.install.base_urls import base_url_files
-from reverie.clients.install.clients import CLIENTS, hindrance
-from reverie.clients.install.codex_trust import untrusted_events
+from reverie.clients.install.clients import CLIENTS, hindrance, untrusted_events
 from reverie.clients.install.entries import value_of
 from reverie.clients.install.json_text import Malformed
+from reverie.clients.install.plan import open_proxied
 from reverie.clients.install.wiring import WAYS, InstallOptions
-from reverie.clients.mcp import package
+from reverie.clients.mcp import INSTALL_PACKAGE, package_installed
 from reverie.errors import ReverieError
 from reverie.files.json_files import read_json
 from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
-    from reverie.clients.files import Clients
     from reverie.clients.install.files import ClientFile
-    from reverie.clients.install.plan import Installation
+    from reverie.clients.install.plan import Clients, Installation
     from reverie.workspace import Workspace
-
 
 # Clients cancel a hook that takes longer.
 _TIMEOUT = 10.0
@@ -59,7 +56,7 @@ _MANAGED = (
 
 def examine_clients(app: Workspace) -> Iterator[Finding]:
     """Check every client Reverie is installed in, for the person and for this project."""
-    from reverie.clients.files import open_clients
+    from reverie.clients.install.plan import open_clients
 
     clients = open_clients(app)
     for one in installations(clients):
@@ -77,9 +74,11 @@ def _one(app: Workspace, clients: Clients, one: Installation) -> Iterator[Findin
         return
     if one.client == "claude-code":
         yield from _blocked(app, clients, name)
-    if not package.installed():
+    if not package_installed():
         yield _without_package(name, reinstall, wired=_has_server(app, clients, one))
-    untrusted = _untrusted(app) if one.client == "codex" else ()
+    # Codex runs no hook that the person has not trusted, and says nothing about it.
+    asked = one.client == "codex"
+    untrusted = untrusted_events(app.project.root, environment()) if asked else ()
     if untrusted:
         what = f"{name}: Codex does not run these hooks, as you have not trusted them: "
         yield Finding("wrong", what + ", ".join(untrusted), _TRUST)
@@ -90,17 +89,12 @@ def _one(app: Workspace, clients: Clients, one: Installation) -> Iterator[Findin
         yield from _fire_hooks(app, one, name, doubt)
 
 
-def _untrusted(app: Workspace) -> tuple[str, ...] | None:
-    """Codex runs no hook that the person has not trusted, and says nothing about it."""
-    return untrusted_events(app.project.root, environment())
-
-
 def _without_package(name: str, reinstall: str, *, wired: bool) -> Finding:
     if wired:
         what = f"{name}: its MCP server does not start, since the package mcp is not installed"
-        return Finding("wrong", what, package.ADVICE)
+        return Finding("wrong", what, INSTALL_PACKAGE)
     what = f"{name}: without the MCP server, since the package mcp is not installed"
-    return Finding("note", what, f"to add it: {package.ADVICE}, then {reinstall}")
+    return Finding("note", what, f"to add it: {INSTALL_PACKAGE}, then {reinstall}")
 
 
 def _has_server(app: Workspace, clients: Clients, one: Installation) -> bool:
@@ -168,7 +162,8 @@ def _fire_hooks(app: Workspace, one: Installation, name: str, doubt: str) -> Ite
             yield Finding("wrong", f"{name}: {one.program} does not start: {error.strerror}")
             return
         except ValueError as failed:
-            yield Finding("wrong", f"{name}: its {event} hook failed: {failed}", _where(app))
+            where = f"see {shown_path(app, app.settings.home / LOG)}, or run it by hand"
+            yield Finding("wrong", f"{name}: its {event} hook failed: {failed}", where)
             return
     slowest = max(durations, key=durations.__getitem__)
     fires = f"{name}: hooks fire, {slowest} took {durations[slowest] * 1000:.0f} ms"
@@ -178,10 +173,6 @@ def _fire_hooks(app: Workspace, one: Installation, name: str, doubt: str) -> Ite
         yield Finding("note", fires, doubt)
     else:
         yield Finding("ok", fires)
-
-
-def _where(app: Workspace) -> str:
-    return f"see {shown_path(app, app.settings.home / LOG)}, or run it by hand"
 
 
 def _duration(app: Workspace, one: Installation, event: str, *, answer: bool) -> float:

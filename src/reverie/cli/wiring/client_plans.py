@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import print_patch, printable
-from reverie.cli.invocation import Invocation, console
+from reverie.cli.invocation import (
+    Invocation,
+    at_terminal,
+    console,
+    patch_lines,
+    print_lines,
+)
 from reverie.cli.memories import shown_path
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.plan import Change, Installation, Plan, Scope
 from reverie.clients.install.wiring import Places
 from reverie.errors import InputError
-from reverie.settings import neighbours
+from reverie.settings import projects
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
-    from reverie.clients.files import Clients
+    from reverie.clients.install.plan import Clients
     from reverie.workspace import Workspace
 
 names = click.argument(
@@ -40,10 +44,10 @@ def places_of(app: Workspace) -> Places:
     return Places(
         person=app.settings.person_home,
         project=app.project.root,
-        claude=neighbours.claude_config(),
-        claude_state=neighbours.claude_state(),
-        codex=neighbours.codex_home(),
-        opencode=neighbours.opencode_config(),
+        claude=projects.claude_config(),
+        claude_state=projects.claude_state(),
+        codex=projects.codex_home(),
+        opencode=projects.opencode_config(),
     )
 
 
@@ -128,7 +132,7 @@ def settle(
     """Show the plans and ask; True when they are to be carried out."""
     empty = all(plan.empty for plan in plans)
     if not frame.as_json and not frame.quiet:
-        _print(console(), app, plans, notes)
+        print_lines(console(), _plan_lines(app, plans, notes))
     if dry or empty:
         return False
     if not asked:
@@ -161,26 +165,25 @@ def show_uninstalled(frame: Invocation, plans: Sequence[Plan], *, written: bool)
     """Say what became of the plans."""
     changed = any(not plan.empty for plan in plans)
     if frame.as_json:
-        frame.show(as_json(plans, {}, written=written and changed), lambda _: None)
+        frame.show(as_json(plans, {}, written=written and changed), ())
     elif not plans:
-        frame.show(None, lambda out: out.print("Nothing of Reverie is installed there."))
+        frame.show(None, "Nothing of Reverie is installed there.")
     elif written and changed:
-        frame.show(None, lambda out: out.print("Uninstalled."))
+        frame.show(None, "Uninstalled.")
 
 
-def _print(
-    out: Console, app: Workspace, plans: Sequence[Plan], notes: dict[str, list[str]]
-) -> None:
+def _plan_lines(
+    app: Workspace, plans: Sequence[Plan], notes: dict[str, list[str]]
+) -> Iterator[RenderableType]:
     for plan in plans:
         title = CLIENTS[plan.record.client].title
         if plan.empty:
-            out.print(f"{title} ({plan.record.scope}): nothing to change.")
+            yield f"{title} ({plan.record.scope}): nothing to change."
             continue
         for change in plan.changes:
             if patch := change.diff(shown_path(app, change.path)):
-                print_patch(out, patch)
-        for note in notes.get(plan.record.client, []):
-            out.print(printable(f"{title}: {note}"), soft_wrap=True)
+                yield from patch_lines(patch)
+        yield from (f"{title}: {one}" for one in notes.get(plan.record.client, []))
 
 
 def _ask(app: Workspace, plans: Sequence[Plan]) -> None:
@@ -192,7 +195,7 @@ def _ask(app: Workspace, plans: Sequence[Plan]) -> None:
         if change.kind != "none"
     ]
     named = ", ".join(files)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not at_terminal():
         raise InputError(f"this would change {named}; confirm with --yes, or look with --dry-run")
     if not click.confirm(f"Change {named}?", err=True):
         raise InputError("nothing was changed")

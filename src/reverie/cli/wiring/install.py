@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, at_terminal, reverie_command
 from reverie.cli.memories import shown_path
 from reverie.cli.wiring import client_plans
 from reverie.clients.install.clients import CLIENTS
 from reverie.clients.install.plan import SCOPES, Installation, Plan, Scope, install, uninstall
 from reverie.clients.install.wiring import WAYS, InstallOptions, Way, program
-from reverie.clients.mcp import package
+from reverie.clients.mcp import INSTALL_PACKAGE, package_installed
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
     from reverie.workspace import Workspace
-
 
 CLAUDE_CODE = "claude-code"
 
@@ -33,7 +31,7 @@ _WAYS = {
 
 _LEFT_OUT = (
     "The MCP server was left out, since the package mcp is not installed. To add it: "
-    f"{package.ADVICE}, then `{{again}}`."
+    f"{INSTALL_PACKAGE}, then `{{again}}`."
 )
 
 
@@ -82,7 +80,7 @@ def install_command(
     reverie install cursor --scope project --no-mcp
     reverie install claude-code --proxy
     """
-    from reverie.clients.files import open_clients
+    from reverie.clients.install.plan import open_clients
 
     app = frame.app()
     if proxy:
@@ -91,7 +89,7 @@ def install_command(
     clients = open_clients(app)
     installed = client_plans.installations(clients)
     places, path, home = client_plans.places_of(app), program(), client_plans.home_of(app)
-    mcp = not no_mcp and package.installed()
+    mcp = not no_mcp and package_installed()
     plans: list[Plan] = []
     for name in dict.fromkeys(names):
         bare = client_plans.bare(app, name, scope, path)
@@ -112,9 +110,9 @@ def install_command(
     if not dry_run and any(plan.record.way == "adopt" for plan in plans):
         _adopt(app)
     if frame.as_json:
-        frame.show(client_plans.as_json(plans, notes, written=go), lambda _: None)
+        frame.show(client_plans.as_json(plans, notes, written=go), ())
     elif go:
-        frame.show(None, lambda out: out.print("Installed. `reverie doctor` tries the hooks."))
+        frame.show(None, "Installed. `reverie doctor` tries the hooks.")
 
 
 def _install_proxy(
@@ -127,8 +125,8 @@ def _install_proxy(
     yes: bool,
 ) -> None:
     """Set the base URLs of clients to the proxy's address."""
-    from reverie.clients.files import open_proxied
     from reverie.clients.install.base_urls import base_url_files
+    from reverie.clients.install.plan import open_proxied
 
     proxied = open_proxied(app)
     installed = client_plans.installations(proxied)
@@ -144,9 +142,9 @@ def _install_proxy(
     if go:
         client_plans.carry_out(proxied, plans)
     if frame.as_json:
-        frame.show(client_plans.as_json(plans, notes, written=go), lambda _: None)
+        frame.show(client_plans.as_json(plans, notes, written=go), ())
     elif go:
-        frame.show(None, lambda out: out.print("Installed. `reverie doctor` looks for the proxy."))
+        frame.show(None, "Installed. `reverie doctor` looks for the proxy.")
 
 
 _OFFER = """Claude Code has a memory of its own for each project. Choose one:
@@ -160,7 +158,7 @@ def _way(frame: Invocation, app: Workspace, known: Installation | None, *, asked
     if known is not None and known.way:
         return _valid(known.way)
     advised: Way = "adopt" if _could_adopt(app) and _holds_memories(app) else "beside"
-    if asked or frame.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if asked or frame.as_json or not at_terminal():
         return advised
     click.echo(_OFFER, err=True)
     choice = click.Choice(WAYS)
@@ -185,7 +183,7 @@ def _holds_memories(app: Workspace) -> bool:
 
 def _require_possible(app: Workspace, way: Way, *, mcp: bool) -> None:
     if way == "mcp" and not mcp:
-        raise InputError(f"nothing is left to install without the MCP server; {package.ADVICE}")
+        raise InputError(f"nothing is left to install without the MCP server; {INSTALL_PACKAGE}")
     if way == "adopt" and not _could_adopt(app):
         raise InputError(
             "memories saved here would become hidden; take them along: `reverie export mine.zip`, "
@@ -248,7 +246,7 @@ def uninstall_command(
     reverie uninstall claude-code --dry-run
     reverie uninstall codex gemini --yes
     """
-    from reverie.clients.files import open_clients
+    from reverie.clients.install.plan import open_clients
 
     app = frame.app()
     proxied = _uninstall_proxy(frame, app, names, scope, dry=dry_run, yes=yes)
@@ -283,8 +281,8 @@ def _uninstall_proxy(
     yes: bool,
 ) -> list[Plan]:
     """Restore the base URLs that `reverie install --proxy` set."""
-    from reverie.clients.files import open_proxied
     from reverie.clients.install.base_urls import base_url_files
+    from reverie.clients.install.plan import open_proxied
 
     proxied = open_proxied(app)
     places = client_plans.places_of(app)

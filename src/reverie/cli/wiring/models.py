@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.util import find_spec
 from shutil import which
@@ -12,21 +13,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import dollars, printable, tokens
-from reverie.cli.invocation import Invocation, console, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    console,
+    dollars,
+    print_lines,
+    reverie_command,
+    styled,
+    table,
+    tokens,
+)
 from reverie.cli.memories import shown_path
 from reverie.cli.wiring.settings import write_setting
 from reverie.errors import InputError, StorageError
 from reverie.settings import keys
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
     from reverie.models.discovery import Missing, UsableModel
     from reverie.ports import Embedder
     from reverie.recall.gain import Found
     from reverie.workspace import Workspace
-
 
 ACTIONS = ("list", "use", "recall")
 _OFFERED = 5
@@ -74,7 +82,7 @@ def models_command(
         "models": [_as_json(model) for model in models],
         "missing": [{"provider": m.provider, "needs": m.needs} for m in missing],
     }
-    frame.answer(data, lambda screen: _print(screen, main, models, missing))
+    frame.answer(data, _model_lines(main, models, missing))
 
 
 def require_model(app: Workspace, name: str) -> None:
@@ -101,18 +109,20 @@ def offer_model(frame: Invocation, app: Workspace) -> Workspace:
         return app
     offered = models[:_OFFERED]
     screen = console()
-    screen.print("Which model do you want to talk to?")
-    screen.print("(dollars a million tokens, in and out)", style="dim")
     width = max(len(model.name) for model in offered)
-    for number, model in enumerate(offered, start=1):
-        line = f"  {number}  {model.name.ljust(width)}  {_price(model)}"
-        screen.print(printable(line), soft_wrap=True)
-    screen.print("  0  none: answers come from memory alone")
+    choices = enumerate(offered, start=1)
+    asked: list[RenderableType] = [
+        "Which model do you want to talk to?",
+        styled("(dollars a million tokens, in and out)"),
+        *(f"  {number}  {one.name.ljust(width)}  {_price(one)}" for number, one in choices),
+        "  0  none: answers come from memory alone",
+    ]
+    print_lines(screen, asked)
     chosen = click.prompt("Model", type=click.IntRange(0, len(offered)), default=1)
     name = offered[chosen - 1].name if chosen else OFFLINE
     path = write_setting(app, "models.main", name)
-    screen.print(f"  in {shown_path(app, path)}", soft_wrap=True)
-    screen.print("  change it with: reverie models use NAME")
+    where = f"  in {shown_path(app, path)}"
+    print_lines(screen, [where, "  change it with: reverie models use NAME"])
     return frame.app()
 
 
@@ -133,7 +143,7 @@ def _use(frame: Invocation, app: Workspace, name: str) -> None:
     path = write_setting(app, "models.main", name)
     text = f"models.main = {name}\n  in {shown_path(app, path)}"
     data = {"main": name, "file": str(path)}
-    frame.show(data, lambda screen: screen.print(printable(text), soft_wrap=True))
+    frame.show(data, text)
     origin = frame.app().settings.origin("models.main")
     if origin.where != str(path):
         frame.warn(f"{origin} overrides it")
@@ -156,31 +166,25 @@ def _price(model: UsableModel) -> str:
     return f"{dollars(model.prices.input)} / {dollars(model.prices.output)}"
 
 
-def _print(screen: Console, main: str, models: list[UsableModel], missing: list[Missing]) -> None:
-    from rich.table import Table
-
+def _model_lines(
+    main: str, models: list[UsableModel], missing: list[Missing]
+) -> Iterator[RenderableType]:
     from reverie.models.discovery import OFFLINE
 
-    table = Table("", "model", "window", "in", "out", "because of", box=None, pad_edge=False)
-    for model in models:
+    def cells(model: UsableModel) -> tuple[str, ...]:
         mark = "*" if main in (model.name, model.name.partition(":")[2]) else ""
-        into = dollars(model.prices.input) if model.prices else "–"
-        out = dollars(model.prices.output) if model.prices else "–"
-        table.add_row(
-            mark, printable(model.name), tokens(model.window or 0), into, out, model.reason
-        )
+        prices = (model.prices.input, model.prices.output) if model.prices else ()
+        costs = map(dollars, prices) if prices else ("–", "–")
+        return mark, model.name, tokens(model.window or 0), *costs, model.reason
+
     if models:
-        screen.print(table)
-        screen.print("Prices are US dollars per million tokens; * is models.main.")
+        yield table("", "model", "window", "in", "out", "because of", rows=map(cells, models))
+        yield "Prices are US dollars per million tokens; * is models.main."
     else:
-        screen.print("No model can be used yet; Reverie works offline, from memory alone.")
-    for each in missing:
-        screen.print(printable(f"  {each.provider}: {each.needs}"), soft_wrap=True)
+        yield "No model can be used yet; Reverie works offline, from memory alone."
+    yield from (f"  {each.provider}: {each.needs}" for each in missing)
     if main == OFFLINE and models:
-        screen.print(
-            printable(f"models.main is offline: reverie models use {models[0].name}"),
-            soft_wrap=True,
-        )
+        yield f"models.main is offline: reverie models use {models[0].name}"
 
 
 PACKAGES = ("fastembed>=0.7", "numpy>=2", "tokenizers>=0.20")
@@ -193,7 +197,7 @@ def _show_recall_model(frame: Invocation, *, install: bool, gain: bool) -> None:
     data = _status(frame.app() if install else app)
     if gain:
         data["gain"] = [asdict(one) for one in _gain(frame, app)]
-    frame.show(data, lambda console: _print_recall_models(console, data, notes))
+    frame.show(data, [*notes, *_recall_lines(data)])
 
 
 def _status(app: Workspace) -> dict[str, Any]:
@@ -276,32 +280,27 @@ def _gain(frame: Invocation, app: Workspace) -> list[Found]:
     return compare(docs, models, app.clock.now(), lambda name: frame.warn(f"asking {name} …"))
 
 
-def _print_recall_models(console: Console, data: dict[str, Any], notes: list[str]) -> None:
-    from rich.table import Table
-
-    for note in notes:
-        console.print(note)
-    used = data["used"] or "none: words alone"
-    console.print(f"used      {used}  (recall.embedder = {data['setting']})")
-    for note in data["notes"]:
-        console.print(f"          {note}")
+def _recall_lines(data: dict[str, Any]) -> Iterator[RenderableType]:
+    yield f"used      {data['used'] or 'none: words alone'}  (recall.embedder = {data['setting']})"
+    yield from (f"          {one}" for one in data["notes"])
     waiting = f", {data['waiting']:,} wait for theirs" if data["waiting"] else ""
-    console.print(f"vectors   {data['vectors']:,}{waiting}")
+    yield f"vectors   {data['vectors']:,}{waiting}"
     if data["missing"]:
-        console.print(f"stronger  needs {data['missing']}")
+        yield f"stronger  needs {data['missing']}"
     elif data["stronger"] != data["used"]:
         ready = "ready; `reverie models recall --install` uses it from now on"
-        console.print(f"stronger  {data['stronger']}: {ready}")
+        yield f"stronger  {data['stronger']}: {ready}"
     if "gain" not in data:
         return
     if not data["gain"] or not data["gain"][0]["probes"]:
-        console.print("gain      there are no memories to ask about yet")
+        yield "gain      there are no memories to ask about yet"
         return
-    table = Table("model", "probes", "first", "among five", "shown", box=None, pad_edge=False)
-    for row in data["gain"]:
-        shares = (f"{row[name]:.0%}" for name in ("first", "five", "shown"))
-        table.add_row(row["model"], str(row["probes"]), *shares)
-    console.print(table)
+    shares = ("first", "five", "shown")
+    rows = (
+        (row["model"], str(row["probes"]), *(f"{row[name]:.0%}" for name in shares))
+        for row in data["gain"]
+    )
+    yield table("model", "probes", "first", "among five", "shown", rows=rows)
 
 
 KEY_ACTIONS = ("list", "set", "remove")
@@ -325,7 +324,11 @@ def keys_command(frame: Invocation, action: str, name: str | None) -> None:
     app = frame.app()
     if action == "list":
         rows = _rows(app)
-        frame.answer(rows, lambda console: _print_keys(console, rows))
+        cells = (
+            (row["name"], row["for"] or "–", row["where"] or f"– (reverie keys set {row['name']})")
+            for row in rows
+        )
+        frame.answer(rows, [table("key", "for", "found in", rows=cells)])
         return
     if name is None:
         raise click.UsageError(f"say which: reverie keys {action} anthropic")
@@ -352,9 +355,7 @@ def _set(frame: Invocation, app: Workspace, variable: str) -> None:
     where = keys.store_key(variable, _asked(variable), app.settings.home)
     place = "the keyring" if where == "keyring" else shown_path(app, app.settings.home / keys.FILE)
     text = f"Stored {variable} in {place}."
-    frame.show(
-        {"name": variable, "where": where}, lambda console: console.print(text, soft_wrap=True)
-    )
+    frame.show({"name": variable, "where": where}, text)
     found = keys.find_key(variable, home=app.settings.home)
     if found is not None and found[1] == "environment":
         frame.warn(f"the variable {variable} of this shell comes first")
@@ -370,7 +371,7 @@ def _asked(variable: str) -> str:
 def _remove(frame: Invocation, app: Workspace, variable: str) -> None:
     if not keys.remove_key(variable, app.settings.home):
         raise InputError(f"no {variable} is stored; `reverie keys` lists what is known")
-    frame.show({"removed": variable}, lambda console: console.print(f"Removed {variable}."))
+    frame.show({"removed": variable}, f"Removed {variable}.")
 
 
 def _rows(app: Workspace) -> list[dict[str, Any]]:
@@ -382,13 +383,3 @@ def _rows(app: Workspace) -> list[dict[str, Any]]:
         found = keys.find_key(name, home=app.settings.home)
         rows.append({"name": name, "for": users.get(name), "where": found[1] if found else None})
     return rows
-
-
-def _print_keys(console: Console, rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
-    table = Table("key", "for", "found in", box=None, pad_edge=False)
-    for row in rows:
-        advice = f"– (reverie keys set {row['name']})"
-        table.add_row(row["name"], row["for"] or "–", row["where"] or advice)
-    console.print(table)

@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import printable
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, printable, reverie_command
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reverie.memory.postgres.database import Database
     from reverie.memory.postgres.tenants import Scope, Tenancy
     from reverie.server.running import Addresses
     from reverie.server.worker import Worker
     from reverie.workspace import Workspace
 
-
 DEFAULT_PORT = 8642
 PASSWORD = "REVERIE_DATABASE_PASSWORD"
+_database_option = click.option(
+    "--database", metavar="URL", help="A PostgreSQL address; without: an embedded one."
+)
 
 
 @reverie_command(name="serve")
-@click.option("--database", metavar="URL", help="A PostgreSQL address; without: an embedded one.")
+@_database_option
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True)
 @click.option(
@@ -80,8 +79,7 @@ def _embedded(frame: Invocation, app: Workspace, *, stop: bool) -> None:
         "programs": str(embedded.programs()),
         "address": embedded.url(),
     }
-    lines = "\n".join(map(": ".join, facts.items()))
-    frame.show(facts, lambda console: console.print(lines, soft_wrap=True))
+    frame.show(facts, map(": ".join, facts.items()))
 
 
 def _serve(
@@ -127,7 +125,7 @@ def prepared_database(app: Workspace, url: str | None) -> Addresses:
 
 
 @reverie_command(name="worker")
-@click.option("--database", metavar="URL", help="A PostgreSQL address; without: an embedded one.")
+@_database_option
 def worker(frame: Invocation, database: str | None) -> None:
     """Run the service's jobs: any number of workers, on any machine.
 
@@ -163,7 +161,7 @@ ACTIONS = ("organisation", "space", "create", "list", "rotate", "revoke")
 @reverie_command(name="tenants")
 @click.argument("action", type=click.Choice(ACTIONS), default="list")
 @click.argument("name", required=False)
-@click.option("--database", metavar="URL", help="A PostgreSQL address; without: an embedded one.")
+@_database_option
 @click.option("--key", metavar="TOKEN", help="An admin key; without: REVERIE_KEY.")
 @click.option(
     "--kind", type=click.Choice(("private", "team")), default="private", help="Of a space."
@@ -238,7 +236,7 @@ def _done(tenancy: Tenancy, action: str, name: str, options: dict[str, Any]) -> 
 
 def _show(frame: Invocation, data: dict[str, Any]) -> None:
     shown = {k: [_plain(row) for row in v] if k == "keys" else v for k, v in _plain(data).items()}
-    frame.show(shown, lambda console: _print(console, shown))
+    frame.show(shown, map(_line, shown.get("keys", [shown])))
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -246,12 +244,9 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
     return {key: value if isinstance(value, kept) else str(value) for key, value in row.items()}
 
 
-def _print(console: Console, data: dict[str, Any]) -> None:
-    for row in data.get("keys", [data] if "keys" not in data else []):
-        if "key" not in row:
-            line = ", ".join(f"{key}: {value}" for key, value in row.items())
-        else:
-            spaces = ", ".join(f"{name} ({scope})" for name, scope in row["spaces"].items())
-            state = "revoked" if row["revoked"] else "admin" if row["admin"] else spaces
-            line = f"{row['key']}  {row['label']}  {state}"
-        console.print(printable(line), soft_wrap=True)
+def _line(row: dict[str, Any]) -> str:
+    if "key" not in row:
+        return ", ".join(f"{key}: {value}" for key, value in row.items())
+    spaces = ", ".join(f"{name} ({scope})" for name, scope in row["spaces"].items())
+    state = "revoked" if row["revoked"] else "admin" if row["admin"] else spaces
+    return f"{row['key']}  {row['label']}  {state}"

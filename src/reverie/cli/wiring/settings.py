@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,18 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import printable
-from reverie.cli.invocation import Invocation, console, reverie_command
+from reverie.cli.invocation import (
+    Invocation,
+    console,
+    open_editor,
+    print_lines,
+    reverie_command,
+    table,
+)
 from reverie.cli.memories import shown_path
 from reverie.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.table import Table
 
     from reverie.settings import Item
     from reverie.workspace import Workspace
     from reverie.workspace.trust import AskedFile, ProjectTrust
-
 
 FILE = "settings.toml"
 
@@ -79,14 +83,9 @@ def _set(frame: Invocation, key: str, value: str, *, here: bool) -> None:
     path = write_setting(app, key, value, here=here)
     item = frame.app().settings.item(key)
     data = {**_as_json(item), "file": str(path)}
-    frame.show(data, lambda console: _print_written(console, app, item, path))
+    frame.show(data, [f"{item.key} = {_shown(item.value)}", f"  in {shown_path(app, path)}"])
     if item.origin.where != str(path):
         frame.warn(f"{item.origin} overrides it: the value in use is {_shown(item.value)}")
-
-
-def _print_written(console: Console, app: Workspace, item: Item, path: Path) -> None:
-    console.print(printable(f"{item.key} = {_shown(item.value)}"), soft_wrap=True)
-    console.print(f"  in {shown_path(app, path)}", soft_wrap=True)
 
 
 def _unset(frame: Invocation, key: str, *, here: bool) -> None:
@@ -98,13 +97,12 @@ def _unset(frame: Invocation, key: str, *, here: bool) -> None:
         raise InputError(f"{key} is not set in {shown_path(app, path)}")
     item = frame.app().settings.item(key)
     text = f"{item.key} is {_shown(item.value)} again ({item.origin})"
-    frame.show(_as_json(item), lambda console: console.print(printable(text), soft_wrap=True))
+    frame.show(_as_json(item), text)
 
 
 def _edit(frame: Invocation, *, here: bool) -> None:
     """Open the file; it may be broken, so its folder is found without reading the settings."""
     from reverie.files.folders import make_private
-    from reverie.settings.neighbours import editor
     from reverie.settings.resolve import home_of
     from reverie.workspace.trust import ProjectTrust
 
@@ -112,19 +110,13 @@ def _edit(frame: Invocation, *, here: bool) -> None:
     path = ProjectTrust.open(frame.project, home).local if here else home / FILE
     make_private(path.parent)
     path.touch(mode=0o600)
-    try:
-        code = subprocess.run([*editor(), str(path)], check=False).returncode
-    except OSError as error:
-        raise InputError(
-            f"cannot start the editor ({error.strerror}); set VISUAL or EDITOR"
-        ) from error
-    if code:
-        raise InputError(f"the editor ended with {code}")
+    if problem := open_editor(path):
+        raise InputError(problem)
     try:
         frame.app()
     except SettingsError as error:
         raise InputError(f"{error}\n  `reverie settings edit` opens the file again") from error
-    frame.show({"file": str(path)}, lambda console: console.print("Settings are valid."))
+    frame.show({"file": str(path)}, "Settings are valid.")
 
 
 def _show(frame: Invocation, key: str | None, *, changed: bool) -> None:
@@ -135,7 +127,7 @@ def _show(frame: Invocation, key: str | None, *, changed: bool) -> None:
         items = below or (settings.item(key),)
     if changed:
         items = tuple(item for item in items if item.origin.source != "default")
-    frame.answer([_as_json(item) for item in items], lambda console: _table(console, items, key))
+    frame.answer([_as_json(item) for item in items], [_table(items, key)])
     frame.warn(*map(str, settings.wanted), *settings.notes)
 
 
@@ -148,16 +140,14 @@ def _as_json(item: Item) -> dict[str, object]:
     }
 
 
-def _table(console: Console, items: tuple[Item, ...], key: str | None) -> None:
-    from rich.table import Table
-
-    table = Table("setting", "value", "from", box=None, pad_edge=False)
+def _table(items: tuple[Item, ...], key: str | None) -> Table:
+    shown = table("setting", "value", "from", rows=())
     for item in items:
         style = "dim" if item.origin.source == "default" else ""
-        table.add_row(item.key, _shown(item.value), str(item.origin), style=style)
+        shown.add_row(item.key, _shown(item.value), str(item.origin), style=style)
         for found in item.overridden if key is not None else ():
-            table.add_row("  overrides", _shown(found.value), str(found.origin), style="dim")
-    console.print(table)
+            shown.add_row("  overrides", _shown(found.value), str(found.origin), style="dim")
+    return shown
 
 
 def _shown(value: object) -> str:
@@ -197,7 +187,7 @@ def ask_pending(frame: Invocation) -> None:
     """Ask about each file that has no answer yet; called when a chat starts."""
     project = _project(frame)
     for asked in _waiting(project):
-        _print_file(console(), asked)
+        print_lines(console(), _file_lines(asked))
         _ask(project, asked)
 
 
@@ -219,7 +209,7 @@ def _ask(project: ProjectTrust, asked: AskedFile) -> None:
 def _answer(frame: Invocation, project: ProjectTrust, agreed: bool | None) -> None:
     files = project.files()
     if not frame.as_json and not frame.quiet:
-        _print_trust(console(), project, files)
+        print_lines(console(), _trust_lines(project, files))
     for asked in files:
         if agreed is not None and (asked.wanted or asked.said is not None):
             project.answer(asked, "yes" if agreed else "no")
@@ -227,7 +217,7 @@ def _answer(frame: Invocation, project: ProjectTrust, agreed: bool | None) -> No
             _ask(project, asked)
     now = project.files()
     if frame.as_json:
-        frame.show(_trust_json(project, now), lambda _: None)
+        frame.show(_trust_json(project, now), ())
     if waiting := _waiting(project):
         frame.warn(f"{len(waiting)} of them wait for your answer: reverie trust --yes, or --no")
         click.get_current_context().exit(1)
@@ -240,7 +230,7 @@ def _at_a_terminal(frame: Invocation) -> bool:
 def _forget(frame: Invocation, project: ProjectTrust) -> None:
     paths = project.forget()
     message = f"Forgotten: {len(paths)} answers." if paths else "There was no answer to forget."
-    frame.show({"forgotten": paths}, lambda screen: screen.print(message))
+    frame.show({"forgotten": paths}, message)
 
 
 def _move(frame: Invocation, project: ProjectTrust, *, sure: bool) -> None:
@@ -252,39 +242,35 @@ def _move(frame: Invocation, project: ProjectTrust, *, sure: bool) -> None:
     if not sure:
         if not _at_a_terminal(frame):
             raise InputError(f"read {found.path} first, then give --move --yes")
-        _print_diff(console(), found)
+        print_lines(console(), _diff_lines(found))
         question = (
             "Did you write this yourself? It may set anything then, and is moved to the home."
         )
         if not click.confirm(question, default=False):
             return
     moved = project.move(found)
-    frame.show(
-        {"moved": found.path, "to": moved},
-        lambda screen: screen.print(f"Moved to {printable(str(moved))}.", soft_wrap=True),
-    )
+    frame.show({"moved": found.path, "to": moved}, f"Moved to {moved}.")
 
 
-def _print_trust(screen: Console, project: ProjectTrust, files: tuple[AskedFile, ...]) -> None:
-    own = printable(str(project.local))
-    screen.print(f"Your own settings for this project: {own}", soft_wrap=True)
+def _trust_lines(project: ProjectTrust, files: tuple[AskedFile, ...]) -> Iterator[str]:
+    yield f"Your own settings for this project: {project.local}"
     if not files:
-        screen.print("There is no settings file inside the project.")
+        yield "There is no settings file inside the project."
     for asked in files:
-        _print_file(screen, asked)
+        yield from _file_lines(asked)
 
 
-def _print_file(screen: Console, asked: AskedFile) -> None:
-    screen.print(f"\n{printable(str(asked.path))}: {_state(asked)}", soft_wrap=True)
-    for line in _wants(asked):
-        screen.print(f"  {printable(line)}", soft_wrap=True)
+def _file_lines(asked: AskedFile) -> Iterator[str]:
+    yield f"\n{asked.path}: {_state(asked)}"
+    for wanted in asked.wanted:
+        yield f"  wants {wanted.key} = {_shown(wanted.found.value)}"
+    yield from (f"  {problem}" for problem in asked.problems)
     if asked.wanted:
-        _print_diff(screen, asked)
+        yield from _diff_lines(asked)
 
 
-def _print_diff(screen: Console, asked: AskedFile) -> None:
-    for line in asked.diff():
-        screen.print(f"  {printable(line)}", soft_wrap=True)
+def _diff_lines(asked: AskedFile) -> Iterator[str]:
+    return (f"  {line}" for line in asked.diff())
 
 
 def _state(asked: AskedFile) -> str:
@@ -294,16 +280,6 @@ def _state(asked: AskedFile) -> str:
         case "no":
             return "you said no to it"
     return "waits for your answer" if asked.wanted else "asks for nothing that needs your answer"
-
-
-def _wants(asked: AskedFile) -> Iterator[str]:
-    for wanted in asked.wanted:
-        yield f"wants {wanted.key} = {_value(wanted.found.value)}"
-    yield from asked.problems
-
-
-def _value(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _trust_json(project: ProjectTrust, files: tuple[AskedFile, ...]) -> dict[str, Any]:

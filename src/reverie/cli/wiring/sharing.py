@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from reverie.cli.formatting import counted, printable
-from reverie.cli.invocation import Invocation, reverie_command
+from reverie.cli.invocation import Invocation, counted, reverie_command
 from reverie.cli.memories import PERSON, require_team, up_to_date
 from reverie.errors import InputError
 from reverie.files.folders import slug
@@ -21,8 +21,6 @@ from reverie.memory.team.sync import SyncReport, TeamAddress, TeamSync, read_add
 from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from reverie.memory.format.revisions import Author
     from reverie.memory.service.store import ServiceStore
     from reverie.memory.store import FileStore
@@ -89,7 +87,7 @@ def team_command(frame: Invocation, action: str, url: str | None, branch: str) -
     if url is not None:
         team_address(app, (url, branch))
     data = _status(app)
-    frame.show(data, lambda console: _print_status(console, data))
+    frame.show(data, _status_lines(data))
 
 
 def _status(app: Workspace) -> dict[str, Any]:
@@ -106,41 +104,34 @@ def _status(app: Workspace) -> dict[str, Any]:
     }
 
 
-def _print_status(console: Console, data: dict[str, Any]) -> None:
+def _status_lines(data: dict[str, Any]) -> Iterator[str]:
     if not data["on"]:
-        console.print("Team memory is off; turn it on with features.team = true in the settings.")
+        yield "Team memory is off; turn it on with features.team = true in the settings."
     if data["remote"]:
-        console.print(
-            printable(f"remote {data['remote']}, branch {data['branch']}"), soft_wrap=True
-        )
+        yield f"remote {data['remote']}, branch {data['branch']}"
     else:
-        console.print("No remote yet: reverie team remote URL")
+        yield "No remote yet: reverie team remote URL"
     waiting = f"; not sent yet: {', '.join(data['unsent'])}" if data["unsent"] else ""
-    console.print(
-        printable(f"{counted(data['memories'], 'shared memory', 'shared memories')}{waiting}"),
-        soft_wrap=True,
-    )
+    yield f"{counted(data['memories'], 'shared memory', 'shared memories')}{waiting}"
+
+
+def _trouble_lines(data: dict[str, Any]) -> Iterator[str]:
+    for one in data["conflicts"]:
+        kept = f"; yours is kept in {one['beside']}" if one["beside"] else ""
+        yield f"conflict in {one['file']}: {one['reason']}{kept}"
+    yield from (f"refused {one['file']}: {one['reason']}" for one in data["refused"])
 
 
 def _sync(frame: Invocation, app: Workspace) -> None:
-
     require_team(app, team=True)
     address = team_address(app)
     if address is None:
         raise InputError("no remote yet; set one with: reverie team remote URL")
     data = asdict(sync_team(app, address, PERSON))
-    frame.show(data, lambda console: _print_report(console, data))
-
-
-def _print_report(console: Console, data: dict[str, Any]) -> None:
     lines = [f"{word}: {', '.join(data[word])}" for word in ("pulled", "pushed") if data[word]]
     lines += ["The branch did not exist; it was created."] if data["started"] else []
-    for one in data["conflicts"]:
-        kept = f"; yours is kept in {one['beside']}" if one["beside"] else ""
-        lines.append(f"conflict in {one['file']}: {one['reason']}{kept}")
-    lines += [f"refused {one['file']}: {one['reason']}" for one in data["refused"]]
-    for line in lines or ["Nothing new on either side."]:
-        console.print(printable(line), soft_wrap=True)
+    lines += _trouble_lines(data)
+    frame.show(data, lines or ["Nothing new on either side."])
 
 
 RECORD = "sync.json"
@@ -165,7 +156,6 @@ def sync_command(frame: Invocation, remote: str | None, new_key: Path | None) ->
     reverie sync --remote git@example.com:me/memory.git
     reverie sync
     """
-
     app = frame.app()
     if new_key is not None:
         _make_key(frame, new_key)
@@ -175,20 +165,16 @@ def sync_command(frame: Invocation, remote: str | None, new_key: Path | None) ->
     if remote is not None:
         write_json(app.settings.home / RECORD, {"url": address.url})
     data = {"remote": _shown(address), "parts": [asdict(report) for report in reports]}
-    frame.show(data, lambda console: _print(console, data))
+    frame.show(data, _sync_lines(data))
 
 
 def _make_key(frame: Invocation, path: Path) -> None:
     from reverie.memory.sync.branches import SyncKey
 
     SyncKey.create(path.expanduser().absolute())
-    data = {"key": str(path)}
-
-    def human(console: Console) -> None:
-        console.print(printable(f"Wrote {path}. Copy it to your other machines by a safe way,"))
-        console.print("keep a backup, and set sync.key to its path in the settings of each.")
-
-    frame.show(data, human)
+    made = f"Wrote {path}. Copy it to your other machines by a safe way,"
+    more = "keep a backup, and set sync.key to its path in the settings of each."
+    frame.show({"key": str(path)}, [made, more])
 
 
 def _address(app: Workspace, chosen: str | None) -> SyncAddress:
@@ -214,19 +200,13 @@ def _shown(address: SyncAddress) -> str:
     return Remote(address.url, {}).name + (", encrypted" if address.key else "")
 
 
-def _print(console: Console, data: dict[str, Any]) -> None:
-    lines = [data["remote"]]
+def _sync_lines(data: dict[str, Any]) -> Iterator[str]:
+    yield data["remote"]
     for part in data["parts"]:
-        pulled = ", ".join(part["pulled"])
-        done = [f"pulled {pulled}"] if pulled else []
+        done = [f"pulled {', '.join(part['pulled'])}"] if part["pulled"] else []
         done += ["pushed"] if part["pushed"] else []
-        lines.append(f"{part['part']}: {'; '.join(done) or 'nothing new on either side'}")
-        for one in part["conflicts"]:
-            kept = f"; yours is kept in {one['beside']}" if one["beside"] else ""
-            lines.append(f"  conflict in {one['file']}: {one['reason']}{kept}")
-        lines += [f"  refused {one['file']}: {one['reason']}" for one in part["refused"]]
-    for line in lines:
-        console.print(printable(line), soft_wrap=True)
+        yield f"{part['part']}: {'; '.join(done) or 'nothing new on either side'}"
+        yield from (f"  {line}" for line in _trouble_lines(part))
 
 
 FILES = "files"
@@ -256,19 +236,11 @@ def migrate(frame: Invocation, source: str, target: str, scope: str) -> None:
     here = _files(app, scope)
     moved = to_service(here, there) if source == FILES else to_files(there, here)
     data = {"memories": moved.memories, "revisions": moved.revisions, "renamed": moved.renamed}
-
-    def human(console: Console) -> None:
-        what = counted(moved.memories, "memory", "memories")
-        console.print(
-            printable(
-                f"Moved {what} and {counted(moved.revisions, 'revision', 'revisions')}; "
-                "all bytes are the same on both sides."
-            )
-        )
-        if moved.renamed:
-            console.print(f"{moved.renamed} revisions made by the service have new ids.")
-
-    frame.show(data, human)
+    what = f"{counted(moved.memories, 'memory', 'memories')} and {counted(moved.revisions, 'revision')}"
+    lines = [f"Moved {what}; all bytes are the same on both sides."]
+    if moved.renamed:
+        lines.append(f"{moved.renamed} revisions made by the service have new ids.")
+    frame.show(data, lines)
 
 
 def _service(frame: Invocation, url: str, scope: str) -> ServiceStore:

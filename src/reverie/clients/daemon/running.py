@@ -7,13 +7,14 @@ import hmac
 import json
 import logging
 import os
+import re
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from logging.handlers import RotatingFileHandler
@@ -22,18 +23,7 @@ from typing import Any, Literal, TypeAlias
 
 import reverie
 from reverie.clients.daemon.control import Address, DaemonPlace
-from reverie.clients.daemon.service import Service
-from reverie.clients.daemon.wire import (
-    CONTINUE,
-    LONGEST_HEAD,
-    Head,
-    Refused,
-    WorkQueue,
-    body_size,
-    read_body,
-    read_head,
-    response,
-)
+from reverie.clients.daemon.service import Service, WorkQueue
 from reverie.clients.hook_client import EARLY, LARGEST, PROCESSING, PROJECT, SOCKET, STARTING
 from reverie.clients.hooks.dialects import DIALECTS
 from reverie.logs import WithoutSecrets
@@ -56,6 +46,105 @@ LONGEST_LOG = 1024 * 1024
 _PAUSE = 0.05
 
 Ending: TypeAlias = Literal["busy", "stopped", "idle", "changed"]
+
+
+# --- the HTTP subset: one POST for each connection, parsed strictly ---
+
+LONGEST_HEAD = 32 * 1024
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+_FIRST = re.compile(rb"([A-Z]{1,16}) (/[!-~]{0,500}) HTTP/1\.[01]")
+_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00\r\n]*?)[ \t]*")
+
+
+class Refused(Exception):
+    """The request is refused with this HTTP status."""
+
+    def __init__(self, status: HTTPStatus) -> None:
+        super().__init__(f"{status.value} {status.phrase}")
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The path and header fields of a request."""
+
+    path: str
+    fields: Mapping[str, str]
+
+    @property
+    def waits(self) -> bool:
+        """Does the sender wait for `100 Continue` before it sends the body?"""
+        expected = self.fields.get("expect", "").lower()
+        if expected not in ("", "100-continue"):
+            raise Refused(HTTPStatus.EXPECTATION_FAILED)
+        return bool(expected)
+
+
+async def read_head(reader: asyncio.StreamReader) -> Head:
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.LimitOverrunError:
+        raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE) from None
+    except asyncio.IncompleteReadError:
+        raise Refused(HTTPStatus.BAD_REQUEST) from None
+    return parse_head(head)
+
+
+def body_size(head: Head, most: int) -> int:
+    """The length of the body; refused if it exceeds `most`."""
+    size = _size(head.fields)
+    if size > most:
+        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    return size
+
+
+async def read_body(reader: asyncio.StreamReader, size: int) -> bytes:
+    try:
+        return await reader.readexactly(size)
+    except asyncio.IncompleteReadError:
+        raise Refused(HTTPStatus.BAD_REQUEST) from None
+
+
+def parse_head(head: bytes) -> Head:
+    """Path and fields of a POST; a request with a repeated field is refused."""
+    first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    request = _FIRST.fullmatch(first)
+    if request is None:
+        raise Refused(HTTPStatus.BAD_REQUEST)
+    if request[1] != b"POST":
+        raise Refused(HTTPStatus.METHOD_NOT_ALLOWED)
+    fields: dict[str, str] = {}
+    for line in lines:
+        found = _FIELD.fullmatch(line)
+        name = found[1].decode().lower() if found else ""
+        if found is None or name in fields:
+            raise Refused(HTTPStatus.BAD_REQUEST)
+        fields[name] = found[2].decode("latin-1")
+    return Head(request[2].decode(), fields)
+
+
+def response(status: HTTPStatus, body: bytes = b"") -> bytes:
+    kind = "application/json" if body.startswith(b"{") else "text/plain; charset=utf-8"
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {kind}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def _size(fields: Mapping[str, str]) -> int:
+    if "transfer-encoding" in fields:
+        raise Refused(HTTPStatus.NOT_IMPLEMENTED)
+    length = fields.get("content-length")
+    if length is None:
+        raise Refused(HTTPStatus.LENGTH_REQUIRED)
+    if not re.fullmatch(r"[0-9]{1,12}", length):
+        raise Refused(HTTPStatus.BAD_REQUEST)
+    return int(length)
+
+
+# --- the process ---
 
 
 def run(home: Path) -> Ending:

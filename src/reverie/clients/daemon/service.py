@@ -11,8 +11,11 @@ import asyncio
 import json
 import logging
 import os
+import subprocess
+import sys
 import time
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,15 +23,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from reverie.clients.daemon.wire import WorkQueue
-from reverie.clients.files import Clients
 from reverie.clients.hook_client import FOLDER, LISTED
 from reverie.clients.hooks.dialects import DIALECTS
 from reverie.clients.hooks.events import TRIAL, HookEvent, Ignored, SessionStarted
 from reverie.clients.hooks.service import HookService
-from reverie.clients.install import toml_text
+from reverie.clients.install import files
 from reverie.clients.install.entries import NAME
 from reverie.clients.install.json_text import Malformed
+from reverie.clients.install.plan import Clients
 from reverie.clients.mcp.calls import read_only_tool
 from reverie.errors import InputError, ReverieError
 from reverie.events import Event, MemoriesSaved, TroubleNoted
@@ -67,11 +69,11 @@ def _installed(home: Path, client: str, project: Path) -> bool:
 def _holds_server(path: Path) -> bool:
     try:
         text = path.read_text("utf-8")
-        value = toml_text.parse(text) if path.suffix == ".toml" else json.loads(text)
+        value = files.parse_toml(text) if path.suffix == ".toml" else json.loads(text)
     except (OSError, ValueError, Malformed):
         return False
     for table in _TABLES:
-        server = toml_text.table(value, (table, NAME))
+        server = files.toml_table(value, (table, NAME))
         if isinstance(server, dict) and server.get("enabled", True):
             return True
     return False
@@ -127,6 +129,65 @@ class Tally:
         return {"count": self.count, "errors": self.errors, "median_ms": taken}
 
 
+Work = Callable[[], None]
+
+
+class WorkQueue:
+    """A queue of background work; newer work under a key replaces work still waiting under it."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[str, Work] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._dreams: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def busy(self) -> bool:
+        return self._task is not None
+
+    def add(self, key: str, work: Work) -> None:
+        """Queue work; may be called from any thread."""
+        self._loop.call_soon_threadsafe(self._put, key, work)
+
+    def begin_dream(self, root: Path) -> None:
+        """Start a dream in a process that outlives the daemon."""
+        command = [sys.executable, "-P", "-m", "reverie", "dream"]
+        command += ["--project", str(root), "--home", str(self._home), "--quiet"]
+        null = subprocess.DEVNULL
+        self._dreams.append(
+            subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
+        )
+        log.info("started a dream of %s", root)
+
+    def reap(self) -> None:
+        self._dreams = [dream for dream in self._dreams if dream.poll() is None]
+
+    async def drain(self, seconds: float) -> None:
+        """Wait for the queued work to finish, for at most this long."""
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=seconds)
+
+    def _put(self, key: str, work: Work) -> None:
+        self._waiting[key] = work
+        if self._task is None:
+            self._task = asyncio.create_task(self._work())
+
+    async def _work(self) -> None:
+        try:
+            while self._waiting:
+                work = self._waiting.pop(next(iter(self._waiting)))
+                await self._run(work)
+        finally:
+            self._task = None
+
+    async def _run(self, work: Work) -> None:
+        try:
+            await asyncio.to_thread(work)
+        except Exception:  # the next work in the queue must still run
+            log.exception("work after a hook failed")
+
+
 class Service:
     """Serves all projects of a home; keeps a HookService for each recently used one."""
 
@@ -142,7 +203,7 @@ class Service:
     async def hook(self, client: str, event: str, body: bytes, project: str = "") -> bytes:
         """The answer to a hook; a failure is counted, logged and answered with nothing."""
         # Unknown event names share one tally, or arbitrary names would fill the memory.
-        counted = event if event in DIALECTS[client].events else OTHER
+        counted = event if event in DIALECTS[client].names else OTHER
         tally = self.tallies.setdefault(f"{client}/{counted}", Tally())
         tally.count += 1
         began = time.perf_counter()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reverie.clients.files import Clients
+from reverie.clients.install.plan import Clients
 from reverie.context import NotDue
 from reverie.context.compaction import restore as obligations
 from reverie.context.compaction.restore import Obligations

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from reverie.ports import BlobStore, Scrubber
     from reverie.settings.projects import Project
 
-
 FOLDER = "hooks"
 KEPT_SESSIONS = 200
 KEPT_SECONDS = 30 * 86_400.0

@@ -188,8 +188,8 @@ class SessionRecall:
     def _open(self) -> _Opened:
         if self._opened is None:
             memory = self._app.memory()
-            meaning = choose_embedder(self._app, announce=self._announce)
-            ranker = open_ranker(memory, self._app.clock, meaning, self._announce)
+            chosen = choose_embedder(self._app, announce=self._announce)
+            ranker = open_ranker(memory, self._app.clock, chosen, self._announce)
             opened = self._stack.enter_context(ranker)
             self._opened = _Opened(memory, opened, opened.mentions)
         return self._opened

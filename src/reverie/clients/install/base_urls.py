@@ -7,11 +7,10 @@ send requests on to.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from reverie.clients.install import entries, json_text, toml_text
+from reverie.clients.install import entries, files, json_text
 from reverie.clients.install.files import NOTE, ClientFile
 from reverie.clients.install.json_text import Malformed, Where
 from reverie.clients.install.wiring import Places
@@ -30,17 +29,11 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonMembers:
+class JsonMembers(ClientFile):
     """Values of ours in a client's JSON file."""
 
-    role: str
-    path: Path
     members: tuple[Member, ...]
     comments: bool = False
-    wanted: bool = True
-
-    def moved(self, path: Path) -> JsonMembers:
-        return replace(self, path=path)
 
     def holds(self, text: str | None) -> bool:
         value = self._value(text)
@@ -106,20 +99,14 @@ def _line_of(text: str, word: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class CodexProvider:
+class CodexProvider(ClientFile):
     """A provider of ours in Codex's configuration, chosen by a line at the top."""
 
-    role: str
-    path: Path
     url: str
-    wanted: bool = True
-
-    def moved(self, path: Path) -> CodexProvider:
-        return replace(self, path=path)
 
     def holds(self, text: str | None) -> bool:
-        value = toml_text.parse(text or "")
-        table = toml_text.table(value, self._name)
+        value = files.parse_toml(text or "")
+        table = files.toml_table(value, self._name)
         return (
             value.get("model_provider") == _PROVIDER
             and isinstance(table, dict)
@@ -127,11 +114,11 @@ class CodexProvider:
         )
 
     def present(self, text: str | None) -> bool:
-        return toml_text.table(toml_text.parse(text or ""), self._name) is not None
+        return files.toml_table(files.parse_toml(text or ""), self._name) is not None
 
     def added(self, base: str | None, current: str | None) -> str | None:
         text = base or ""
-        chosen = toml_text.parse(text).get("model_provider")
+        chosen = files.parse_toml(text).get("model_provider")
         if chosen is not None:
             raise Malformed(
                 f"model_provider is {chosen!r} already; remove it, or set its base_url to "
@@ -145,18 +132,15 @@ class CodexProvider:
             "wire_api": "responses",
         }
         newline = "\r\n" if "\r\n" in text else "\n"
-        table = toml_text.added(text, self._name, values, NOTE)
+        table = files.toml_added(text, self._name, values, NOTE)
         table = table.rstrip("\r\n") + newline + "supports_websockets = false" + newline
         return self._line + newline + table
 
     def removed(self, text: str, made: Sequence[Where] | None, *, created: bool) -> str | None:
         lines = text.splitlines(keepends=True)
         kept = "".join(line for line in lines if line.rstrip("\r\n") != self._line)
-        left = toml_text.removed(kept, self._name, NOTE) if self.present(kept) else kept
+        left = files.toml_removed(kept, self._name, NOTE) if self.present(kept) else kept
         return None if created and not left.strip() else left
-
-    def made(self, base: str | None) -> list[Where]:
-        return []
 
     @property
     def _name(self) -> tuple[str, str]:
@@ -168,23 +152,14 @@ class CodexProvider:
 
 
 @dataclass(frozen=True, slots=True)
-class EnvironmentFile:
+class EnvironmentFile(ClientFile):
     """A variable in a file of variables that the client reads."""
 
-    role: str
-    path: Path
     name: str
     value: str
-    wanted: bool = True
-
-    def moved(self, path: Path) -> EnvironmentFile:
-        return replace(self, path=path)
 
     def holds(self, text: str | None) -> bool:
         return self._line in (text or "").splitlines()
-
-    def present(self, text: str | None) -> bool:
-        return self.holds(text)
 
     def added(self, base: str | None, current: str | None) -> str | None:
         text = base or ""
@@ -199,9 +174,6 @@ class EnvironmentFile:
         lines = text.splitlines(keepends=True)
         left = "".join(line for line in lines if line.rstrip("\r\n") not in ours)
         return None if created and not left.strip() else left
-
-    def made(self, base: str | None) -> list[Where]:
-        return []
 
     @property
     def _line(self) -> str:

@@ -68,7 +68,6 @@ class Switch:
 
 Entry = Hook | Server | Default | Switch
 
-
 # A hook never fails a client, not even if the program is gone: `reverie doctor` tells of that.
 QUIET = " 2>/dev/null || :"
 

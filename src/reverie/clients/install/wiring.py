@@ -9,16 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from reverie.clients.install.entries import (
-    HOME,
-    NAME,
-    Entry,
-    Hook,
-    Json,
-    Server,
-    command_line,
-    command_words,
-)
+from reverie.clients.install import entries
 from reverie.clients.install.files import ClientFile
 from reverie.clients.install.plan import Scope
 from reverie.errors import InputError
@@ -51,14 +42,14 @@ def program() -> str:
     Links are not resolved: their targets move when a package manager upgrades.
     """
     called = Path(sys.argv[0])
-    beside = Path(sys.executable).with_name(NAME)
+    beside = Path(sys.executable).with_name(entries.NAME)
     for path in (called, beside):
-        if path.name == NAME and path.is_file():
+        if path.name == entries.NAME and path.is_file():
             return str(path.absolute())
-    if found := shutil.which(NAME):
+    if found := shutil.which(entries.NAME):
         return str(Path(found).absolute())
     raise InputError(
-        f"there is no `{NAME}` command for clients to call; install it: pipx install {NAME}"
+        f"there is no `{entries.NAME}` command for clients to call; install it: pipx install {entries.NAME}"
     )
 
 
@@ -85,14 +76,14 @@ class InstallOptions:
     @property
     def at(self) -> tuple[str, ...]:
         """The home as command-line options, as clients may not pass on our environment."""
-        return (HOME, self.home) if self.home else ()
+        return (entries.HOME, self.home) if self.home else ()
 
     def hook(self, event: str, client: str) -> str:
-        return command_line(self.program, event, client, self.at)
+        return entries.command_line(self.program, event, client, self.at)
 
     def hook_words(self, event: str, client: str) -> list[str]:
         """The hook command as words, to run it without a shell."""
-        return command_words(self.program, event, client, self.at)
+        return entries.command_words(self.program, event, client, self.at)
 
     @property
     def server(self) -> list[str]:
@@ -118,18 +109,18 @@ class Client:
 
 def grouped(
     client: str, options: InstallOptions, event: str, timeout: int, *, matcher: str | None = None
-) -> Hook:
+) -> entries.Hook:
     """A hook in the shape that Claude Code, Codex and Gemini share: a group with a matcher."""
-    command: Json = {
+    command: entries.Json = {
         "type": "command",
         "command": options.hook(event, client),
         "timeout": timeout,
     }
-    group: Json = {"hooks": [command]}
-    return Hook(event, group if matcher is None else {"matcher": matcher, **group})
+    group: entries.Json = {"hooks": [command]}
+    return entries.Hook(event, group if matcher is None else {"matcher": matcher, **group})
 
 
-def server(options: InstallOptions) -> tuple[Entry, ...]:
+def server(options: InstallOptions) -> tuple[entries.Entry, ...]:
     """The MCP server in the shape most clients share; empty if it is not wanted."""
-    item: Json = {"command": options.program, "args": options.server}
-    return (Server("mcpServers", item),) if options.mcp else ()
+    item: entries.Json = {"command": options.program, "args": options.server}
+    return (entries.Server("mcpServers", item),) if options.mcp else ()

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from reverie import __version__
 from reverie.clients import hook_client
-from reverie.clients.mcp.prompts import PROMPTS
+from reverie.clients.mcp.calls import PROMPTS
 from reverie.clients.mcp.tools import BY_NAME, RESOURCES, TOOLS
 from reverie.errors import ReverieError
 

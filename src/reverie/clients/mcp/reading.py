@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING, Any
 
 from reverie.clients.mcp.answers import NOT_INSTRUCTIONS, Answer, bulleted
-from reverie.clients.mcp.resources import address, located
+from reverie.clients.mcp.writing import address, located
 from reverie.clients.past_notes import (
     PastSession,
     SessionNotes,
@@ -32,7 +32,7 @@ from reverie.recall.fuse import GOOD_MATCH
 from reverie.workspace.handles import labelled
 
 if TYPE_CHECKING:
-    from reverie.clients.mcp.caller import Caller
+    from reverie.clients.mcp.answers import Caller
     from reverie.clients.mcp.tools import Arguments
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace

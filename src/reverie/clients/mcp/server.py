@@ -19,39 +19,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import anyio
 import anyio.from_thread
 import anyio.to_thread
+import mcp_types
 from mcp.server import Server
 from mcp.server.lowlevel import NotificationOptions
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    CompleteRequestParams,
-    CompleteResult,
-    Completion,
-    EmptyResult,
-    GetPromptRequestParams,
-    GetPromptResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    PromptMessage,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    SubscribeRequestParams,
-    TextContent,
-    TextResourceContents,
-    UnsubscribeRequestParams,
-)
 
 from reverie import __version__
-from reverie.clients.mcp import prompts, resources
-from reverie.clients.mcp.answers import sendable
-from reverie.clients.mcp.caller import Caller, Progress
+from reverie.clients.mcp import calls, writing
+from reverie.clients.mcp.answers import Caller, Progress, sendable
 from reverie.clients.mcp.calls import result_of
 from reverie.clients.mcp.front import INSTRUCTIONS, NAME, TITLE
 from reverie.clients.mcp.tools import BY_NAME, TOOLS
@@ -125,77 +101,93 @@ class RequestHandler:
     def _version_of(self, uri: str) -> str:
         """A mark that changes with the text at an address; empty if there is none."""
         try:
-            return hashlib.blake2b(
-                resources.read(self.app, uri).encode(), digest_size=8
-            ).hexdigest()
+            return hashlib.blake2b(writing.read(self.app, uri).encode(), digest_size=8).hexdigest()
         except ReverieError:
             return ""
 
     async def list_tools(
-        self, context: Context, params: PaginatedRequestParams | None
-    ) -> ListToolsResult:
-        return ListToolsResult.model_validate({"tools": [tool.listed for tool in TOOLS]})
+        self, context: Context, params: mcp_types.PaginatedRequestParams | None
+    ) -> mcp_types.ListToolsResult:
+        return mcp_types.ListToolsResult.model_validate({"tools": [tool.listed for tool in TOOLS]})
 
-    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(
+        self, context: Context, params: mcp_types.CallToolRequestParams
+    ) -> mcp_types.CallToolResult:
         tool = BY_NAME.get(params.name)
         if tool is None:
             names = ", ".join(BY_NAME)
-            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; there are: {names}")
+            raise MCPError(
+                mcp_types.INVALID_PARAMS, f"there is no tool {params.name!r}; there are: {names}"
+            )
         caller = replace(self._caller(context), progress=_progress(context))
         work = partial(result_of, self.app, tool, params.arguments, caller)
         result = await _in_thread(work, abandon=tool.reads)
         if not tool.reads and not result.get("isError"):
             await context.session.send_resource_list_changed()
-        return CallToolResult.model_validate(result)
+        return mcp_types.CallToolResult.model_validate(result)
 
     async def list_resources(
-        self, context: Context, params: PaginatedRequestParams | None
-    ) -> ListResourcesResult:
-        found = await _or_protocol_error(partial(resources.listed, self.app))
-        return ListResourcesResult.model_validate(found)
+        self, context: Context, params: mcp_types.PaginatedRequestParams | None
+    ) -> mcp_types.ListResourcesResult:
+        found = await _or_protocol_error(partial(writing.listed, self.app))
+        return mcp_types.ListResourcesResult.model_validate(found)
 
     async def list_templates(
-        self, context: Context, params: PaginatedRequestParams | None
-    ) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult.model_validate(
-            {"resourceTemplates": [resources.RESOURCE_TEMPLATE]}
+        self, context: Context, params: mcp_types.PaginatedRequestParams | None
+    ) -> mcp_types.ListResourceTemplatesResult:
+        return mcp_types.ListResourceTemplatesResult.model_validate(
+            {"resourceTemplates": [writing.RESOURCE_TEMPLATE]}
         )
 
     async def read_resource(
-        self, context: Context, params: ReadResourceRequestParams
-    ) -> ReadResourceResult:
+        self, context: Context, params: mcp_types.ReadResourceRequestParams
+    ) -> mcp_types.ReadResourceResult:
         uri = str(params.uri)
-        text = await _or_protocol_error(partial(resources.read, self.app, uri))
-        content = TextResourceContents(uri=uri, text=sendable(text), mime_type=resources.MARKDOWN)
-        return ReadResourceResult(contents=[content])
+        text = await _or_protocol_error(partial(writing.read, self.app, uri))
+        content = mcp_types.TextResourceContents(
+            uri=uri, text=sendable(text), mime_type=writing.MARKDOWN
+        )
+        return mcp_types.ReadResourceResult(contents=[content])
 
-    async def subscribe(self, context: Context, params: SubscribeRequestParams) -> EmptyResult:
+    async def subscribe(
+        self, context: Context, params: mcp_types.SubscribeRequestParams
+    ) -> mcp_types.EmptyResult:
         """Tell this client when the memory at an address changes."""
         await self.subscriptions.add(context.session, str(params.uri))
-        return EmptyResult()
+        return mcp_types.EmptyResult()
 
-    async def unsubscribe(self, context: Context, params: UnsubscribeRequestParams) -> EmptyResult:
+    async def unsubscribe(
+        self, context: Context, params: mcp_types.UnsubscribeRequestParams
+    ) -> mcp_types.EmptyResult:
         self.subscriptions.remove(context.session, str(params.uri))
-        return EmptyResult()
+        return mcp_types.EmptyResult()
 
-    async def complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
+    async def complete(
+        self, context: Context, params: mcp_types.CompleteRequestParams
+    ) -> mcp_types.CompleteResult:
         """Names of memories that begin with, or else contain, what was typed."""
         typed = params.argument.value
-        found = await _or_protocol_error(partial(resources.completed, self.app, typed))
+        found = await _or_protocol_error(partial(writing.completed, self.app, typed))
         shown = found[:MOST_COMPLETED]
         more = len(found) > len(shown)
-        return CompleteResult(completion=Completion(values=shown, total=len(found), has_more=more))
+        return mcp_types.CompleteResult(
+            completion=mcp_types.Completion(values=shown, total=len(found), has_more=more)
+        )
 
     async def list_prompts(
-        self, context: Context, params: PaginatedRequestParams | None
-    ) -> ListPromptsResult:
-        return ListPromptsResult.model_validate({"prompts": list(prompts.PROMPTS)})
+        self, context: Context, params: mcp_types.PaginatedRequestParams | None
+    ) -> mcp_types.ListPromptsResult:
+        return mcp_types.ListPromptsResult.model_validate({"prompts": list(calls.PROMPTS)})
 
-    async def get_prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult:
+    async def get_prompt(
+        self, context: Context, params: mcp_types.GetPromptRequestParams
+    ) -> mcp_types.GetPromptResult:
         given = params.arguments or {}
-        render = partial(prompts.render, self.app, params.name, given, self._caller(context))
+        render = partial(calls.prompt_text, self.app, params.name, given, self._caller(context))
         content = _text(await _or_protocol_error(render))
-        return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
+        return mcp_types.GetPromptResult(
+            messages=[mcp_types.PromptMessage(role="user", content=content)]
+        )
 
     def _caller(self, context: Context) -> Caller:
         client = context.session.client_params
@@ -224,8 +216,8 @@ def make_server(app: Workspace, session: str = "") -> Server[Any]:
     )
 
 
-def _text(text: str) -> TextContent:
-    return TextContent(type="text", text=sendable(text))
+def _text(text: str) -> mcp_types.TextContent:
+    return mcp_types.TextContent(type="text", text=sendable(text))
 
 
 def _progress(context: Context) -> Progress:
@@ -249,9 +241,9 @@ async def _or_protocol_error(work: Callable[[], T]) -> T:
     try:
         return await _in_thread(work, abandon=True)
     except InputError as error:
-        raise MCPError(INVALID_PARAMS, str(error)) from error
+        raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
     except ReverieError as error:
-        raise MCPError(INTERNAL_ERROR, str(error)) from error
+        raise MCPError(mcp_types.INTERNAL_ERROR, str(error)) from error
 
 
 def serve_pipes(server: Server[Any], given: int, answers: int) -> None:

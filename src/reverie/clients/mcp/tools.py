@@ -32,8 +32,7 @@ from reverie.errors import InputError
 from reverie.memory.format.taxonomy import OWN_SCOPES
 
 if TYPE_CHECKING:
-    from reverie.clients.mcp.answers import Answer
-    from reverie.clients.mcp.caller import Caller
+    from reverie.clients.mcp.answers import Answer, Caller
     from reverie.workspace import Workspace
 
 Arguments: TypeAlias = Mapping[str, Any]

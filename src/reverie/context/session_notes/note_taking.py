@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reverie.agent.background import Background
 from reverie.agent.fork import Forks, Task
 from reverie.agent.permissions import only
+from reverie.agent.processes import Background
 from reverie.context import NotDue, compaction
 from reverie.context.compaction.parts import is_summary
 from reverie.context.facts import FactCollector

@@ -7,11 +7,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.agent.background import Background
-from reverie.agent.fork import SideAgents, Task
+from reverie.agent.fork import SideAgents, Task, calls_of
 from reverie.agent.permissions import fenced
+from reverie.agent.processes import Background
 from reverie.agent.tools import FolderCopy
-from reverie.agent.turns import calls_of
 from reverie.context import NotDue
 from reverie.context.facts.calls import action_of, shortened
 from reverie.core.request import Reply

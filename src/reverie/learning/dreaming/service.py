@@ -53,8 +53,7 @@ from reverie.recall import attachment as anchors
 from reverie.recall.service import choose_embedder
 
 if TYPE_CHECKING:
-    from reverie.agent.fork import Forks, SideAgents, Task
-    from reverie.agent.turns import Finished
+    from reverie.agent.fork import Finished, Forks, SideAgents, Task
     from reverie.core.usage import Entry
     from reverie.memory.format.topic import Topic
     from reverie.memory.opening import OpenMemory

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
-from reverie.agent.background import Background
 from reverie.agent.fork import SideAgents, Task
 from reverie.agent.permissions import fenced
+from reverie.agent.processes import Background
 from reverie.agent.tools import FolderCopy
 from reverie.context import NotDue
 from reverie.conversation.conversation import Conversation
