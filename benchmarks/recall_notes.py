@@ -50,13 +50,15 @@ HALVES = {
     "visitor": ("civic", "payfin", "firmware", "choir"),
     "guest": ("tide", "moss", "labo", "quil"),
     "outsider": ("parc", "bike", "film", "peat"),
+    "traveller": ("fery", "chor", "reno", "bryo"),
+    "neighbour": ("velmo", "grid", "kiln", "teas"),
 }
 SHOWN = 5
 NOW = 1_790_000_000.0
 KINDS = ("shared words", "other words", "told", "other language", "long prompt", "follow-up")
 UNRELATED = "unrelated"
 DOCS = "docs"
-DRAWN = ("final", "last", "stranger", "newcomer", "visitor", "guest", "outsider")
+DRAWN = ("final", "last", "stranger", "newcomer", "visitor", "guest", "outsider", "traveller", "neighbour")
 
 
 @dataclass(frozen=True, slots=True)

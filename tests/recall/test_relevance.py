@@ -207,8 +207,7 @@ def test_other_messages_stand_for_themselves(text: str) -> None:
 def test_words_and_meaning_that_agree_outweigh_the_way_it_is_asked(words, cosine, shown):
     weights = calibration("potion-base-8m-int8")
     seen = Figures(words=words, cosine=cosine, margin=1.0, own_work=-0.5)
-    total = weights.base(seen) + sum(weights.parts(seen).values())
-    assert (chance(total) >= GOOD_MATCH) is shown
+    assert (chance(weights.log_odds(seen)) >= GOOD_MATCH) is shown
 
 
 @pytest.mark.parametrize(
