@@ -45,7 +45,7 @@ FILE = Path(relevance.__file__).with_name("calibration.json")
 # The share of unrelated prompts that may be shown something.
 WRONG = 0.03
 # What a prompt of each kind counts in the regression; unrelated ones count half as much again as the first kind.
-COUNTS = {"other words": 1.0, "told": 0.6, "shared words": 3.0, "long prompt": 0.2}
+COUNTS = {"other words": 1.0, "told": 0.8, "shared words": 3.0, "long prompt": 0.2}
 UNRELATED_COUNTS = 1.5
 RIDGE = 20.0
 STEPS = 12

@@ -43,6 +43,7 @@ _LEAST_SAID = 1.2
 _BY_CHANCE = 1.5
 # In a store of two, what one of them has is no common word yet.
 _SMALL = 30
+_FEW = 0.25
 # Stores of more than 600 were not calibrated for: they are no stricter than those.
 _LARGEST_SIZE = 3.0
 
@@ -222,7 +223,7 @@ class Wanted:
         self._kind = kind or kind_of(text)
         self._topic = topic
         self._asked = answer_kind.wanted(text) if self._kind.asks else frozenset()
-        self._size = min(math.log(max(size, _SMALL) / _SMALL), _LARGEST_SIZE)
+        self._size = _relative(size)
         names = _name_terms(text)
         self._names = frozenset[str]().union(*names)
         found = _groups_by_word(text)
@@ -285,6 +286,12 @@ class Wanted:
             tells=0.0 if asks else 1.0,
             size=self._size,
         )
+
+
+def _relative(size: int) -> float:
+    """How large a store is; a few memories hold few answers, which asks for a little more, too."""
+    apart = math.log(max(size, 1) / _SMALL)
+    return min(apart, _LARGEST_SIZE) if apart >= 0 else -_FEW * apart
 
 
 def _softened(value: float, rest: float) -> float:
