@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean
@@ -47,9 +47,12 @@ WRONG = 0.03
 # What a prompt of each kind counts in the regression; unrelated ones count half as much again as the first kind.
 COUNTS = {"other words": 1.0, "told": 0.8, "shared words": 3.0, "long prompt": 0.2}
 UNRELATED_COUNTS = 1.5
+# Questions in other words put to stores without the memory that answers them: little is to be shown there, too.
+ABSENT = "absent"
+ABSENT_COUNTS = 0.02
 RIDGE = 20.0
 STEPS = 12
-KINDS = (*COUNTS, recall_notes.UNRELATED)
+KINDS = (*COUNTS, ABSENT, recall_notes.UNRELATED)
 SIZE = NAMES.index("size")
 GOOD = float(np.log(GOOD_MATCH / (1 - GOOD_MATCH)))
 ANY_MODEL = "*"
@@ -78,10 +81,19 @@ def seen(example: Example, order: NDArray[np.float64]) -> Seen:
         example.set,
         example.store,
         example.kind,
-        (example.projects, example.prompt),
+        (example.projects, example.prompt, example.kind),
         example.figures[best],
         bool(example.right[near].any()),
     )
+
+
+def without_answer(example: Example) -> Iterator[Example]:
+    """The same question, put to the store without the memories that answer it."""
+    if example.kind == "other words":
+        rest = example.right == 0
+        yield replace(
+            example, kind=ABSENT, figures=example.figures[rest], right=example.right[rest]
+        )
 
 
 class Prompts:
@@ -127,10 +139,11 @@ def main() -> None:
         model = embedder.name if embedder is not None else ""
         own, general = relevance.calibration(model), relevance.calibration(ANY_MODEL)
         judged = []
-        for example in from_notes(embedder, kinds, maps):
-            judged.append(seen(example, _order(own)))
+        for found in from_notes(embedder, kinds, maps):
+            both = (found, *without_answer(found))
+            judged += [seen(example, _order(own)) for example in both]
             if model:
-                pooled.append(seen(example, _order(general)))
+                pooled += [seen(example, _order(general)) for example in both]
         learnt, left_out = _learnt(own, judged)
         made[model] = replace(learnt, direction=kinds.direction)
         rows += [[name, *row] for row in left_out]
@@ -223,10 +236,11 @@ def _fitted(
         unrelated = strange & (prompts.store == store)
         wanted = (here & (prompts.kind == "other words")).sum()
         counts[unrelated] = UNRELATED_COUNTS * wanted / max(unrelated.sum(), 1)
+        counts[chosen & (prompts.store == store) & (prompts.kind == ABSENT)] = ABSENT_COUNTS
     rows = counts > 0
     weights = np.zeros(len(NAMES))
     weights[used] = _regression(
-        prompts.figures[rows][:, used], prompts.right[rows] & ~strange[rows], counts[rows]
+        prompts.figures[rows][:, used], prompts.right[rows], counts[rows]
     )
     weights[SIZE] = 0.0
     odds = prompts.figures @ weights
@@ -259,12 +273,12 @@ def _regression(
 def _shares(
     prompts: Prompts, chosen: NDArray[np.bool_], found: tuple[NDArray[np.float64], float]
 ) -> Row:
-    """Of each kind of prompt, the share that is shown the right memory; of unrelated ones, any."""
+    """Of each kind of prompt, the share that is shown the right memory; of the last two, any."""
     weights, offset = found
     odds = prompts.figures @ weights + offset
     shares: Row = []
     for kind in KINDS:
-        right = kind != recall_notes.UNRELATED
+        right = kind in COUNTS
         best = prompts.best(odds, chosen & (prompts.kind == kind), right=right)
         shares.append(float((best >= GOOD).mean()) if len(best) else "-")
     return shares
