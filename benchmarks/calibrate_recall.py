@@ -239,9 +239,7 @@ def _fitted(
         counts[chosen & (prompts.store == store) & (prompts.kind == ABSENT)] = ABSENT_COUNTS
     rows = counts > 0
     weights = np.zeros(len(NAMES))
-    weights[used] = _regression(
-        prompts.figures[rows][:, used], prompts.right[rows], counts[rows]
-    )
+    weights[used] = _regression(prompts.figures[rows][:, used], prompts.right[rows], counts[rows])
     weights[SIZE] = 0.0
     odds = prompts.figures @ weights
     limits = []
