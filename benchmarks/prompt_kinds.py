@@ -29,7 +29,8 @@ ASKING = ("other words", "shared words", "told", "other language")
 LEAST_SEEN = 3
 LEAST_SAID = 0.02
 RIDGE = 3.0
-# What the vectors of prompts are multiplied by: the same ridge then holds for them.
+RIDGE_OF_DIRECTION = 20.0
+# What the vectors of prompts are multiplied by.
 STRETCH = 5.0
 STEPS = 6
 STEPS_FROM_NEAR = 3
@@ -92,7 +93,8 @@ def direction_learnt(
     """Where the model puts prompts about one's own work, beyond what their small words tell."""
     vectors = encoded(embedder, [prompt.text for prompt in prompts], "question")
     known = np.array([by_runs[prompt.text] for prompt in prompts])
-    slopes, _ = fit(np.asarray(vectors, np.float64) * STRETCH, prompts, known)
+    x = np.asarray(vectors, np.float64) * STRETCH
+    slopes, _ = fit(x, prompts, known, ridge=RIDGE_OF_DIRECTION)
     return slopes * STRETCH
 
 
@@ -112,6 +114,7 @@ def fit(
     prompts: Sequence[Labelled],
     known: NDArray[np.float64],
     near: Sequence[float] | None = None,
+    ridge: float = RIDGE,
 ) -> tuple[NDArray[np.float64], float]:
     """Logistic regression with a ridge by Newton's method; both kinds weigh the same."""
     y = np.array([float(prompt.own) for prompt in prompts])
@@ -119,11 +122,11 @@ def fit(
     # Half the precision is enough, and takes half the time.
     z = np.c_[np.ones(len(x)), x].astype(np.float32)
     found = np.zeros(z.shape[1]) if near is None else np.array(near)
-    ridge = RIDGE * np.eye(z.shape[1])
-    ridge[0, 0] = 1e-6
+    held = ridge * np.eye(z.shape[1])
+    held[0, 0] = 1e-6
     for _ in range(STEPS if near is None else STEPS_FROM_NEAR):
         p = 1 / (1 + np.exp(-np.clip(z @ found + known, -30, 30)))
-        slope = z.T @ (w * (p - y)) + ridge @ found
+        slope = z.T @ (w * (p - y)) + held @ found
         counts = (w * p * (1 - p) + 1e-9).astype(np.float32)
-        found -= np.linalg.solve((z * counts[:, None]).T @ z + ridge, slope)
+        found -= np.linalg.solve((z * counts[:, None]).T @ z + held, slope)
     return found[1:], float(found[0])

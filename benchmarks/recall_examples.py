@@ -1,6 +1,7 @@
 """Questions put to stores of notes, as figures: what `calibrate_recall.py` learns from.
 
-Stores are the projects of each set of `recall_notes.py`, by themselves and together. The kind of a
+Stores are the projects of each set of `recall_notes.py`: by themselves, together, and among projects of
+other sets up to some hundreds of memories. The kind of a
 prompt and the map of its vector are those learnt without the prompt's own set, or they would be trusted
 too much.
 """
@@ -8,6 +9,7 @@ too much.
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NAMES = tuple(field.name for field in fields(Figures))
+STORES = ("each", "together", "among others")
+# How many memories a store has at least where projects of other sets are put beside those of one.
+LARGE = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +43,13 @@ class Example:
     """A part of a prompt put to a store: the figures of its memories, and which of them are right."""
 
     set: str
-    # The projects of the store.
-    store: tuple[str, ...]
+    # The projects of the store, and how it came about: one of `STORES`.
+    projects: tuple[str, ...]
+    store: str
     kind: str
     prompt: str
     figures: NDArray[np.float64]
     right: NDArray[np.float64]
-
-    @property
-    def together(self) -> bool:
-        return len(self.store) > 1
-
-    @property
-    def tells(self) -> bool:
-        return bool(self.figures[0, NAMES.index("tells")])
 
 
 _KNOWN: dict[tuple[object, ...], NDArray[np.float64]] = {}
@@ -143,20 +141,37 @@ def from_notes(
 ) -> Iterator[Example]:
     """`maps` holds, for each set, the map that was learnt without it."""
     known = recall_notes.memories()
-    for half, projects in recall_notes.HALVES.items():
-        stores = [(project,) for project in projects]
-        for store in [*stores, *([projects] if len(projects) > 1 else [])]:
-            docs = [doc for project in store for doc in known[project]]
+    for half in recall_notes.HALVES:
+        for name, projects in _stores(half, known):
+            docs = [doc for project in projects for doc in known[project]]
             shelf = Store(docs, embedder, maps.get(half))
-            asked = recall_notes.questions(half)
-            for one in asked:
-                if one.kind == recall_notes.UNRELATED or one.project in store:
-                    yield from _examples(half, store, one, shelf, kinds)
+            for one in recall_notes.questions(half):
+                if one.kind == recall_notes.UNRELATED or one.project in projects:
+                    for text, figures, right in _compared(one, shelf, kinds):
+                        yield Example(half, projects, name, one.kind, text, figures, right)
 
 
-def _examples(
-    half: str, store: tuple[str, ...], asked: recall_notes.Asked, shelf: Store, kinds: Kinds
-) -> Iterator[Example]:
+def _stores(
+    half: str, known: Mapping[str, Sequence[MemoryDoc]]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    own = recall_notes.HALVES[half]
+    yield from (("each", (project,)) for project in own)
+    if len(own) > 1:
+        yield "together", own
+    others = [
+        project for of in recall_notes.HALVES.values() for project in of if project not in own
+    ]
+    # The same others every time.
+    random.Random(half).shuffle(others)
+    store = list(own)
+    while sum(len(known[project]) for project in store) < LARGE:
+        store.append(others.pop(0))
+    yield "among others", tuple(store)
+
+
+def _compared(
+    asked: recall_notes.Asked, shelf: Store, kinds: Kinds
+) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
     right = np.array([file in asked.answers for file in shelf.files], float)
     follows = bool(asked.before) and queries.follow_up(asked.text)
     text = f"{asked.before} {asked.text}" if follows else asked.text
@@ -164,4 +179,4 @@ def _examples(
     kind, topic = kinds.of(text)
     for part in parts:
         figures = shelf.compared(part, None if part in named and len(parts) > 1 else kind, topic)
-        yield Example(half, store, asked.kind, text, figures, right)
+        yield text, figures, right

@@ -1,9 +1,9 @@
 """Short project memories asked about in other words: is the right one found, and is it shown?
 
-1,437 memories of thirty-seven invented projects and more than 2,300 questions. Weights are learnt from all
+1,797 memories of forty-nine invented projects and more than 2,800 questions. Weights are learnt from all
 sets (`calibrate_recall.py`, which also tells what each shows when it is left out), so that these figures
 say little about strangers: `docs/benchmarks.md` has what each set showed when it was first put to
-recall. "stranger", "newcomer", "visitor", "guest" and "outsider" are by other authors. Every project is asked as a store of its own; "together" puts those of a set into one store; "all" puts all
+recall. The sets from "stranger" on are by other authors. Every project is asked as a store of its own; "together" puts those of a set into one store; "all" puts all
 memories into one and counts what is among the 200 that a selector model is shown. Unrelated prompts
 are put to every store. "told" are tasks and remarks, which ask nothing.
 "docs" are headings and summaries of the documentation of installed packages (`docs_pairs.py`), put to the
@@ -50,13 +50,15 @@ HALVES = {
     "visitor": ("civic", "payfin", "firmware", "choir"),
     "guest": ("tide", "moss", "labo", "quil"),
     "outsider": ("parc", "bike", "film", "peat"),
+    "traveller": ("fery", "chor", "reno", "bryo"),
+    "neighbour": ("velmo", "grid", "kiln", "teas"),
 }
 SHOWN = 5
 NOW = 1_790_000_000.0
 KINDS = ("shared words", "other words", "told", "other language", "long prompt", "follow-up")
 UNRELATED = "unrelated"
 DOCS = "docs"
-DRAWN = ("final", "last", "stranger", "newcomer", "visitor", "guest", "outsider")
+DRAWN = ("final", "last", "stranger", "newcomer", "visitor", "guest", "outsider", "traveller", "neighbour")
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,15 @@ def test_a_question_about_ones_own_work_counts_more_than_one_about_the_world() -
     assert seen("Wo bewahren wir unsere Sicherungen auf?") > seen("Was ist ein Backup?")
 
 
+def test_an_agent_that_asks_about_the_user_asks_about_ones_own_work() -> None:
+    for agent, person in (
+        ("How does the user like changes presented?", "How do we like changes presented?"),
+        ("what is the user's favourite editor", "what is our favourite editor"),
+    ):
+        assert kind_of(agent) == kind_of(person)
+    assert kind_of("What is the user agent?") != kind_of("What are we agent?")
+
+
 def test_what_is_told_is_judged_by_what_it_shares_and_not_by_how_it_sounds() -> None:
     def seen(prompt: str) -> PromptKind:
         return kind_of(prompt)
@@ -207,8 +216,7 @@ def test_other_messages_stand_for_themselves(text: str) -> None:
 def test_words_and_meaning_that_agree_outweigh_the_way_it_is_asked(words, cosine, shown):
     weights = calibration("potion-base-8m-int8")
     seen = Figures(words=words, cosine=cosine, margin=1.0, own_work=-0.5)
-    total = weights.base(seen) + sum(weights.parts(seen).values())
-    assert (chance(total) >= GOOD_MATCH) is shown
+    assert (chance(weights.log_odds(seen)) >= GOOD_MATCH) is shown
 
 
 @pytest.mark.parametrize(

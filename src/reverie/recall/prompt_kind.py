@@ -58,6 +58,11 @@ _ASKS_FOR_OTHERS = re.compile(
     r"(?:about|whether|if|who|whom|whose|what|when|where|which|how|why)\b",
     re.IGNORECASE,
 )
+# An agent asks "how does the user like it" where a person says "I" or "we".
+_THE_USER = re.compile(
+    r"\b(does|did|would|should) the user\b(?!['’])|\bthe user['’]s\b",
+    re.IGNORECASE,
+)
 # Small words of other languages, as those of English that ask the same.
 _ABROAD: Mapping[str, Mapping[str, str]] = {
     "german": {
@@ -156,7 +161,7 @@ def _small_words(text: str) -> list[str]:
     known = _small()
     abroad = _ABROAD.get(leaning(plain_words(text)) or "", {})
     found = [_START]
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.finditer(_THE_USER.sub(_we, text)):
         word = match[0].lower().replace("’", "'")
         if word[0].isdigit():
             word = _NUMBER
@@ -169,6 +174,13 @@ def _small_words(text: str) -> list[str]:
         if len(found) > LONGEST:
             break
     return found
+
+
+def _we(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return "our"
+    verb = found[1].lower()
+    return "do we" if verb == "does" else f"{verb} we"
 
 
 @lru_cache(maxsize=1)

@@ -4,8 +4,10 @@ Some figures compare the question with one memory: the share of its words the me
 count more), the share it has in other words, names in common, how alike the two are in meaning and
 how much more than the store's other memories. Others are of the question alone: whether it sounds
 like one about one's own work or about the world (`prompt_kind`), and whether its meaning lies where
-such questions lie. `calibration.json` holds what each counts, for each embedding model;
-`benchmarks/calibrate_recall.py` makes it.
+such questions lie. What makes one memory better than another is not what tells whether anything is
+worth showing: memories are ordered by one set of weights, and another one says, from the figures of
+the best memory, how likely a right one is among those shown. `calibration.json` holds both for each
+embedding model; `benchmarks/calibrate_recall.py` makes it.
 """
 
 from __future__ import annotations
@@ -41,8 +43,9 @@ _LEAST_SAID = 1.2
 _BY_CHANCE = 1.5
 # In a store of two, what one of them has is no common word yet.
 _SMALL = 30
-# Stores of more than some hundreds were not calibrated for: they are no stricter than those.
-_LARGEST_SIZE = 2.0
+_FEW = 0.25
+# Stores of more than 600 were not calibrated for: they are no stricter than those.
+_LARGEST_SIZE = 3.0
 
 _POLITE = frozenset(
     {"please", "tell", "thanks", "thank", "hello", "hi", "hey", "kindly", "bitte", "danke"}
@@ -105,9 +108,8 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What each figure counts, in log odds. At `fuse.GOOD_MATCH` a memory is worth showing."""
+    """What each figure counts, in log odds."""
 
-    offset: float
     words: float
     others: float
     cosine: float
@@ -118,8 +120,9 @@ class Calibration:
     own_work: float
     task: float
     topic: float
-    tells: float
-    size: float
+    # What the figures of the best memory count for showing it and those beside it: at
+    # `fuse.GOOD_MATCH` they are worth it. "offset" holds for every question.
+    shown: Mapping[str, float]
     # Where questions about one's own work lie in the model's space.
     direction: tuple[float, ...] = ()
 
@@ -132,16 +135,20 @@ class Calibration:
         }
 
     def base(self, seen: Figures) -> float:
-        """What speaks for any memory of its form: whether the question is one about one's own work."""
+        """What speaks for any memory of its form."""
         return (
-            self.offset
-            + self.fits * seen.fits
+            self.fits * seen.fits
             + self.unknown * seen.unknown
             + self.own_work * seen.own_work
             + self.task * seen.task
             + self.topic * seen.topic
-            + self.tells * seen.tells
-            + self.size * seen.size
+        )
+
+    def log_odds(self, best: Figures) -> float:
+        """How likely a right memory is among those shown, by the figures of the best one."""
+        counts = self.shown
+        return counts["offset"] + sum(
+            count * float(getattr(best, name)) for name, count in counts.items() if name != "offset"
         )
 
     def topic_of(self, vector: Sequence[float] | NDArray[np.float32] | None) -> float:
@@ -152,12 +159,8 @@ class Calibration:
         return limited(sum(map(mul, self.direction, values)))
 
 
-# The figures that are of the question alone.
-KIND = ("unknown", "own_work", "task", "topic", "tells", "size")
-
-
 # Beside one that is worth showing, so are those nearly as good, and no others.
-NEARLY = 2.0
+NEARLY = 1.5
 _LEAST_BESIDE = 0.1
 _JUST_BELOW = GOOD_MATCH - 0.01
 
@@ -220,7 +223,7 @@ class Wanted:
         self._kind = kind or kind_of(text)
         self._topic = topic
         self._asked = answer_kind.wanted(text) if self._kind.asks else frozenset()
-        self._size = min(math.log(max(size, _SMALL) / _SMALL), _LARGEST_SIZE)
+        self._size = _relative(size)
         names = _name_terms(text)
         self._names = frozenset[str]().union(*names)
         found = _groups_by_word(text)
@@ -283,6 +286,12 @@ class Wanted:
             tells=0.0 if asks else 1.0,
             size=self._size,
         )
+
+
+def _relative(size: int) -> float:
+    """How large a store is; a few memories hold few answers, which asks for a little more, too."""
+    apart = math.log(max(size, 1) / _SMALL)
+    return min(apart, _LARGEST_SIZE) if apart >= 0 else -_FEW * apart
 
 
 def _softened(value: float, rest: float) -> float:

@@ -20,7 +20,7 @@ from reverie.recall.lexical import TABLES, Lookup, Matches
 from reverie.recall.prompt_kind import kind_of
 from reverie.recall.queries import names
 from reverie.recall.question_map import aimed
-from reverie.recall.relevance import Marks, Wanted
+from reverie.recall.relevance import Calibration, Figures, Marks, Wanted
 from reverie.text import timewords
 from reverie.text.words import plain_words
 
@@ -201,8 +201,8 @@ def _semantic(
     return Likeness(of, nearest.usual - asked.common, nearest.spread, nearest.approximate)
 
 
-# What speaks for a memory: all together, by signal, whatever it is, and the part of the question.
-_Judged: TypeAlias = tuple[float, dict[str, float], float, int]
+# What speaks for a memory: all together, by signal, whatever it is; the part of the question, and its figures.
+_Judged: TypeAlias = tuple[float, dict[str, float], float, int, Figures]
 _NUMBER = re.compile(r"\b\d+\b")
 
 
@@ -229,12 +229,23 @@ def _log_odds(
             margin = look.likeness.margin(candidate.id) if calibration.margin else 0.0
             figures = part.compared(kept, cosine, margin)
             signals, base = calibration.parts(figures), calibration.base(figures)
-            judged.append((base + sum(signals.values()), signals, base, number))
+            judged.append((base + sum(signals.values()), signals, base, number, figures))
         best.append(max(judged, key=itemgetter(0)) if len(judged) > 1 else judged[0])
     _set_other_numbers_back(candidates, looks, best)
     told = ("lexical", "concepts", *(("semantic",) if semantic else ()))
     columns = {name: [part[name] for _, part, *_ in best] for name in told}
-    return columns, [base for *_, base, _ in best], [number for *_, number in best]
+    parts = [one[3] for one in best]
+    moves = _moves(calibration, best)
+    return columns, [one[2] + moves[one[3]] for one in best], parts
+
+
+def _moves(calibration: Calibration, judged: Sequence[_Judged]) -> dict[int, float]:
+    """For each part of a question, by how much its memories move so that the best has its chance."""
+    best: dict[int, _Judged] = {}
+    for one in judged:
+        if one[3] not in best or one[0] > best[one[3]][0]:
+            best[one[3]] = one
+    return {part: calibration.log_odds(one[4]) - one[0] for part, one in best.items()}
 
 
 def _set_other_numbers_back(
@@ -249,10 +260,10 @@ def _set_other_numbers_back(
         kept = {i: (candidates[i].marks or Marks("", "")).terms.split() for i in of_part}
         if numbers.issubset(kept[max(of_part, key=lambda i: judged[i][0])]):
             for i in of_part:
-                total, signals, base, _ = judged[i]
+                total, signals, base, _, figures = judged[i]
                 if not numbers.issubset(kept[i]):
                     back = relevance.NEARLY
-                    judged[i] = (total - back, signals, base - back, part)
+                    judged[i] = (total - back, signals, base - back, part, figures)
 
 
 def _signals(

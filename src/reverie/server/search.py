@@ -23,7 +23,7 @@ from reverie.recall import queries, relevance
 from reverie.recall.documents import MemoryDoc, snippet, split
 from reverie.recall.fuse import GOOD_MATCH, WEIGHTS, Priors, fused, prior
 from reverie.recall.question_map import aimed
-from reverie.recall.relevance import Marks, Wanted
+from reverie.recall.relevance import Figures, Marks, Wanted
 from reverie.server.large import DIMENSIONS, large_candidates
 from reverie.text import timewords, words
 from reverie.text.words import plain_words, said_once
@@ -212,20 +212,25 @@ class PostgresRecall:
         spans = timewords.spans(query.text, now)
         signals: dict[str, list[float]] = {"prior": [], **({"time": []} if spans else {})}
         base = []
+        best: tuple[float, Figures] | None = None
         standing = [Priors(**row["standing"]) for row in rows]
         for row, place in zip(rows, standing, strict=True):
             alike = row["alike"] or 0.0
             margin = relevance.margin(alike, row["usual"], row["spread"]) if semantic else 0.0
             figures = wanted.compared(Marks(row["terms"], row["groups"]), alike, margin)
+            parts = calibration.parts(figures)
             base.append(calibration.base(figures))
-            for name, value in calibration.parts(figures).items():
+            own = base[-1] + sum(parts.values())
+            best = (own, figures) if best is None or own > best[0] else best
+            for name, value in parts.items():
                 if name != "semantic" or semantic:
                     signals.setdefault(name, []).append(value)
             signals["prior"].append(prior(place, now, 0, former=former))
             if spans:
                 signals["time"].append(timewords.nearness(spans, row["at"]))
         scores = fused(signals, WEIGHTS["memories"], len(rows))
-        totals = [sum(both) for both in zip(base, scores, strict=True)]
+        move = calibration.log_odds(best[1]) - best[0] if best else 0.0
+        totals = [sum(both) + move for both in zip(base, scores, strict=True)]
         return _hits(query, rows, standing, totals, now, limit)
 
 
