@@ -176,12 +176,10 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 # How probable it must be that both say the same or hold two values of one thing, to tell it: telling
 # costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
 TOLD = 0.4
-# Less is enough where the words speak of a change; more where all of the old text is in the new one.
+# Less is enough where the words speak of a change.
 _CHANGED = 0.12
 # How many times more likely another value is than the same one, where the words speak of a change.
 _CHANGE_COUNTS = 3.0
-_SURE = 0.7
-_NEVER = 2.0
 # From here on it need not be saved again, if no figure, name, day, negation or condition differs.
 _KNOWN = 0.92
 # How much of the words of each the other must say, too, in these or near words.
@@ -191,9 +189,6 @@ MOST_WEIGHED = 6
 # The odds were learnt from single facts: they say nothing of a fact beside a whole paragraph.
 _MOST_TIMES = 4
 _MOST_SENTENCES = 3
-# A sentence with this many other words, small ones included, was told anew.
-_ANEW = 2
-_ANEW_BY_ANOTHER = 3
 
 
 def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
@@ -201,11 +196,12 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     value = found.value * (_CHANGE_COUNTS if signs["cue anywhere"] else 1)
     likeness: Likeness = "restates" if found.same >= value else "update"
     probable = found.same + found.value
-    if likeness == verdict.likeness or max(found.same, found.value) < found.more:
-        return verdict
-    if not _share_anything(signs):
-        return verdict
-    if probable < _needed(verdict, signs, likeness):
+    needed = _CHANGED if signs["cue anywhere"] else TOLD
+    told = probable >= needed and max(found.same, found.value) >= found.more
+    if not told or not _share_anything(signs):
+        guessed = verdict.likeness == "update" and not verdict.certain
+        return replace(verdict, likeness="sibling") if guessed else verdict
+    if likeness == verdict.likeness:
         return verdict
     known = likeness == "restates" and found.same >= _KNOWN and verdict.likeness != "update"
     # Without the meaning of words the odds are not sure enough to leave a text unsaved.
@@ -216,26 +212,6 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
 
 def _share_anything(signs: Signs) -> bool:
     return any(signs[name] > 0 for name in ("least alike", "values in common", "names in common"))
-
-
-def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
-    """How probable it must be, by what the rules know better."""
-    if verdict.likeness == "extends":
-        return _NEVER if likeness == "update" else _SURE
-    if signs["cue anywhere"]:
-        return _CHANGED
-    if likeness == "update" and signs["opposed"]:
-        return _NEVER
-    if _told_anew(signs):
-        return TOLD
-    settled = verdict.certain or verdict.firm or verdict.likeness == "update"
-    if settled or signs["opposed"] or signs["denied"]:
-        return _NEVER
-    return TOLD if signs["both say more"] else _SURE
-
-
-def _told_anew(signs: Signs) -> bool:
-    return signs["other words"] >= (_ANEW if signs["same speaker"] else _ANEW_BY_ANOTHER)
 
 
 def _tells_apart(signs: Signs) -> bool:
