@@ -73,13 +73,13 @@ class _Pair:
 
     @property
     def uncertain(self) -> bool:
-        """Whether the odds may say more than the rules; they were learnt from single facts."""
+        """Whether the odds may say more than the rules; of a whole page they say nothing."""
         if self.verdict.likeness == "duplicate" or self.verdict.said:
             return False
-        shorter, longer = sorted((len(self.new.split()), len(self.old.split())))
         parsed = bool(self._ours and self._theirs)
-        few = max(len(sentences(self.new)), len(sentences(self.old))) < _MOST_SENTENCES
-        return parsed and few and shorter > 1 and longer <= _MOST_TIMES * shorter
+        told = [len(sentences(text)) for text in (self.new, self.old)]
+        fewest = min(len(self.new.split()), len(self.old.split()))
+        return parsed and max(told) <= _MOST_READ and fewest > 1
 
     def weighed(self) -> Verdict:
         signs = signs_between(self.new, self.old)
@@ -96,13 +96,18 @@ def signs_between(new: str, old: str) -> dict[str, float]:
     language = language_of(new, old)
     told, known = sentences(new), sentences(old)
     texts = closest_sentences(told, known)
+    more = [min(_MOST_SENTENCES, len(told)) - 1, min(_MOST_SENTENCES, len(known)) - 1]
+    more = [
+        count or int(part not in whole)
+        for count, part, whole in zip(more, texts, (told, known), strict=True)
+    ]
     ours, theirs = (statements(text, language) for text in texts)
     change, whole = (change_in(text, language) for text in (texts[0], new))
     found = signs_of(texts, ours, theirs, change, language)
     found |= ruled(by_rules(ours, theirs, change) if ours and theirs else Verdict("unrelated"))
     return found | {
-        "more sentences in new": float(min(_MOST_SENTENCES, len(told)) - 1),
-        "more sentences in old": float(min(_MOST_SENTENCES, len(known)) - 1),
+        "more sentences in new": float(more[0]),
+        "more sentences in old": float(more[1]),
         "cue anywhere": float(bool(whole.cue)),
         "plain cue anywhere": float(whole.plain),
         "beside anywhere": float(whole.beside),
@@ -186,8 +191,8 @@ _KNOWN = 0.92
 _SAID_BY_BOTH = 0.7
 # How many candidates the odds judge: those with the most words in common.
 MOST_WEIGHED = 6
-# The odds were learnt from single facts: they say nothing of a fact beside a whole paragraph.
-_MOST_TIMES = 4
+# Of longer texts the odds say nothing; from this many sentences on, more count as many.
+_MOST_READ = 4
 _MOST_SENTENCES = 3
 
 
