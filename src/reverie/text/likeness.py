@@ -183,6 +183,13 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 TOLD = 0.35
 # Less is enough where the words speak of a change.
 _CHANGED = 0.12
+_SURE = 0.7
+_NEVER = 2.0
+# A sentence with this many other words, small ones included, was told anew.
+_ANEW = 2
+_ANEW_BY_ANOTHER = 3
+# How much of what is needed one of the two readings must reach alone.
+_CLEAR = 0.75
 # How many times more likely another value is than the same one, where the words speak of a change.
 _CHANGE_COUNTS = 3.0
 # From here on it need not be saved again, if no figure, name, day, negation or condition differs.
@@ -201,11 +208,10 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     value = found.value * (_CHANGE_COUNTS if signs["cue anywhere"] else 1)
     likeness: Likeness = "restates" if found.same >= value else "update"
     probable = found.same + found.value
-    needed = _CHANGED if signs["cue anywhere"] else TOLD
-    told = probable >= needed and max(found.same, found.value) >= found.more
-    if not told or not _share_anything(signs):
-        guessed = verdict.likeness == "update" and not verdict.certain
-        return replace(verdict, likeness="sibling") if guessed else verdict
+    needed = _needed(verdict, signs, likeness)
+    clear = max(found.same, found.value) >= max(found.more, _CLEAR * needed)
+    if probable < needed or not clear or not _share_anything(signs):
+        return verdict
     if likeness == verdict.likeness:
         return verdict
     known = likeness == "restates" and found.same >= _KNOWN and verdict.likeness != "update"
@@ -215,8 +221,32 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
 
 
+def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
+    """How probable it must be: of two sentences that differ in a word or two the rules know more."""
+    if verdict.likeness == "extends":
+        return _NEVER if likeness == "update" else _SURE
+    if signs["cue anywhere"]:
+        return _CHANGED
+    if likeness == "update" and signs["opposed"]:
+        return _NEVER
+    if _told_anew(signs):
+        return TOLD
+    settled = verdict.certain or verdict.firm or verdict.likeness == "update"
+    if settled or signs["opposed"] or signs["denied"]:
+        return _NEVER
+    return TOLD if signs["both say more"] else _SURE
+
+
+def _told_anew(signs: Signs) -> bool:
+    one_view = signs["same speaker"] or signs["same values"]
+    return signs["other words"] >= (_ANEW if one_view else _ANEW_BY_ANOTHER)
+
+
 def _share_anything(signs: Signs) -> bool:
-    return any(signs[name] > 0 for name in ("least alike", "values in common", "names in common"))
+    return any(
+        signs[name] > 0
+        for name in ("least alike", "same values", "values in common", "names in common")
+    )
 
 
 def _tells_apart(signs: Signs) -> bool:
