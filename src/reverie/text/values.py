@@ -147,8 +147,8 @@ def values_in(text: str, language: str) -> tuple[Value, ...]:
 _WORD = re.compile(r"[^\W\d_]+|[€$£%°]")
 _CODE = re.compile(r"https?://\S+|\S+@\S+|`[^`]*`|\b\w+\.[a-z]\w+\b")
 _COUNT = re.compile(
-    r"\b(?P<many>\d+|an?|ein) ?(?P<unit>hundred|hundert|cents?|cientos?|thousand|tausend|mille?|100\b|1000\b)"
-    r"(?: and)?(?: (?P<rest>\d{1,2}\b))?"
+    r"\b(?P<many>\d+|an?|ein) ?(?P<unit>thousand|tausend|mille?)\b(?:,? (?:and )?(?P<rest>\d{1,3}\b))?"
+    r"|\b(?P<hundreds>[1-9]00) (?:and )?(?P<tens>\d{1,2})\b(?! ?[-:.,/]?\d)"
 )
 _DOZEN = re.compile(r"\b(?:an?|one|ein|une?|una|1)? ?(?:dozen|dutzend|douzaine|docena)\b(?: de\b)?")
 _LARGE = re.compile(rf"{_NUMBER} ?(?P<unit>k|mio|million|millions|millionen|millones)\b")
@@ -163,7 +163,7 @@ def _marked(text: str, language: str) -> str:
     known = number_words(language)
     text = _several_words(language).sub(lambda match: str(known[match[0]]), text)
     text = _WORD.sub(lambda match: str(known.get(match[0], match[0])), text)
-    text = _DOZEN.sub(" 12", _COUNT.sub(_counted, text))
+    text = _DOZEN.sub(" 12", _COUNT.sub(_counted, re.sub(r"\ba (?=100\b)", "", text)))
     decimal = "." if language == "english" else ","
     text = _GROUP.sub(lambda match: match[0] if match[0] == decimal else "", text)
     text = _LARGE.sub(_enlarged, text)
@@ -192,9 +192,11 @@ def _several_words(language: str) -> re.Pattern[str]:
 
 
 def _counted(match: re.Match[str]) -> str:
+    """ "2 thousand 500" is 2500, "300 and 50" is 350."""
+    if match["hundreds"]:
+        return str(int(match["hundreds"]) + int(match["tens"]))
     many = int(match["many"]) if match["many"].isdigit() else 1
-    unit = 1_000 if match["unit"].startswith(("th", "ta", "mil", "1000")) else 100
-    return str(many * unit + int(match["rest"] or 0))
+    return str(many * 1_000 + int(match["rest"] or 0))
 
 
 def _enlarged(match: re.Match[str]) -> str:
