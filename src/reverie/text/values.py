@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from reverie.text.lexicon import folded
 from reverie.text.numerals import number_words
@@ -21,10 +21,7 @@ from reverie.text.word_classes import FOLDER
 Dimension: TypeAlias = Literal[
     "time", "date", "weekday", "sum", "duration", "rate", "share", "measure", "number"
 ]
-DIMENSIONS: tuple[Dimension, ...] = (
-    *("time", "date", "weekday", "sum", "duration"),
-    *("rate", "share", "measure", "number"),
-)
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 # Longer texts are read by their beginning.
 _LONGEST = 600
 _DAY = 86_400
@@ -158,8 +155,8 @@ _GROUP = re.compile(r"(?<=\d)[ ,.' ](?=\d{3}(?!\d))")
 def _marked(text: str, language: str) -> str:
     """The text with figures for number words, and marks for months, units and parts of the day."""
     text = _CODE.sub(" ; ", text)
-    for pattern, mark in _phrases():
-        text = pattern.sub(mark, text)
+    for phrase, mark in _PHRASES:
+        text = re.sub(phrase, mark, text)
     known = number_words(language)
     text = _several_words(language).sub(lambda match: str(known[match[0]]), text)
     text = _WORD.sub(lambda match: str(known.get(match[0], match[0])), text)
@@ -177,11 +174,6 @@ def _marks(language: str) -> dict[str, str]:
     pairs = (line.split(": ") for line in lines if not line.startswith("#"))
     found = {word: f"<{mark}>" for mark, words in pairs for word in words.split()}
     return found | _OF_LANGUAGE.get(language, {})
-
-
-@cache
-def _phrases() -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(pattern), mark) for pattern, mark in _PHRASES]
 
 
 @cache
@@ -268,14 +260,17 @@ def _patterns() -> Iterator[tuple[str, Reader]]:
     yield r"\b1 (?:in|out of|of) (?P<of>\d+)\b", lambda match: _share(1 / max(1, int(match["of"])))
     yield (
         rf"(?:\b(?P<many>\d|{_ONE}) )?<part(?P<part>[\d/]+)>[ -]?(?:of )?(?:an? |d')?<span(?P<span>\d+)>",
-        _part_of_span,
+        lambda match: _spanned(_fraction(match) * int(match["span"])),
     )
     yield rf"{_NUMBER} ?-?<span(?P<span>\d+)>(?: (?:and a|et|y) (?P<more><part1/2>))?", _duration
     yield (
         rf"\b(?:{_ONE}) <span(?P<span>\d+)>(?! (?:of|off|on)\b)",
         lambda match: _spanned(int(match["span"])),
     )
-    yield rf"(?:\b(?P<many>\d|{_ONE}) )?<part(?P<part>[\d/]+)>", _part
+    yield (
+        rf"(?:\b(?P<many>\d|{_ONE}) )?<part(?P<part>[\d/]+)>",
+        lambda match: _share(_fraction(match)),
+    )
     yield r"\b(?P<whole>\d|un) ?<x1 metre> ?(?P<rest>\d\d)\b", _height
     yield rf"{_NUMBER} ?-?<x(?P<unit>[\d.]+) (?P<name>\w+)>", _measure
     yield r"<weekday(?P<day>\d)>", lambda match: _one("weekday", match["day"])
@@ -372,14 +367,6 @@ def _fraction(match: re.Match[str]) -> float:
     above, _, below = match["part"].partition("/")
     many = int(match["many"]) if (match["many"] or "").isdigit() else 1
     return many * int(above) / int(below)
-
-
-def _part(match: re.Match[str]) -> Value:
-    return _share(_fraction(match))
-
-
-def _part_of_span(match: re.Match[str]) -> Value:
-    return _spanned(_fraction(match) * int(match["span"]))
 
 
 def _duration(match: re.Match[str]) -> Value:
