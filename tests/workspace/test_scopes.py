@@ -321,3 +321,14 @@ def test_another_value_in_another_visible_scope_is_told(place: Place) -> None:
     assert isinstance(second, Remembered)
     assert [(one.file, one.likeness) for one in second.related] == [(first.topic.file, "update")]
     assert second.superseded is None
+
+
+def test_the_same_without_a_common_word_is_found_in_the_other_scope(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, home=tmp_path / "home") as memory:
+        first = memory.remember("I'm on annual leave from the 3rd to the 10th of August.")
+        second = memory.remember("Off work 3–10 Aug, holiday.")
+    assert isinstance(first, Remembered)
+    assert isinstance(second, Remembered)
+    assert first.topic.file.startswith("person/")
+    assert not second.topic.file.startswith("person/")
+    assert [one.file for one in second.related] == [first.topic.file]

@@ -17,6 +17,7 @@ from reverie.text.alignment import differing, keys_of, subject_of
 from reverie.text.closeness import meaning_signs
 from reverie.text.lexicon import MONTHS
 from reverie.text.statements import Change, Statement, Token
+from reverie.text.values import DIMENSIONS, compare_values, values_in
 from reverie.text.word_classes import near_groups, opposed
 from reverie.text.wording import wording_signs
 
@@ -42,6 +43,7 @@ _WEAKLY_OPPOSED = frozenset({"a", "de"})
 _VALUES = ("number", "day")
 _KINDS_OF_VALUES = ("time of day", "weekday", "date", "sum", "duration", "measure", "number")
 _MONEY = frozenset({"euro", "dollar", "pound", "franc", "cent"})
+_MOST_VALUES = 3
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -131,6 +133,7 @@ def signs_of(
     )
     found |= _kinds_of_values(new, old)
     found["another language"] = float(language != "english")
+    found |= _agreement(texts, language)
     found |= wording_signs(texts, (all_ours, all_theirs), alone)
     return found | meaning_signs((all_ours, all_theirs), alone)
 
@@ -252,6 +255,24 @@ def _kind_of_value(token: Token) -> str:
     if unit in _MONEY:
         return "sum"
     return "duration" if unit == "s" else "measure" if unit else "number"
+
+
+def _agreement(texts: tuple[str, str], language: str) -> dict[str, float]:
+    """Whether both hold the same values, however they are written, or others of one dimension."""
+    new, old = (values_in(text, language) for text in texts)
+    found = compare_values(new, old)
+    alone = found.ours + found.theirs
+    return {
+        "same values": min(_MOST_VALUES, found.common),
+        "other values of new": min(_MOST_VALUES, found.ours),
+        "other values of old": min(_MOST_VALUES, found.theirs),
+        "values clash": len(found.clashing),
+        "all values agree": float(found.common > 0 and not alone),
+        "values agree": float(found.common > 0 and not found.clashing),
+        "no values": float(not new and not old),
+        "values of one": float(bool(new) != bool(old)),
+        **{f"{one} clashes": float(one in found.clashing) for one in DIMENSIONS},
+    }
 
 
 def _rest(new: _Side, old: _Side) -> dict[str, float]:
