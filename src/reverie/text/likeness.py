@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from reverie.text.closeness import closest_sentences
 from reverie.text.comparison import Likeness, Verdict, compare_statements
 from reverie.text.odds import Odds, odds, ruled
-from reverie.text.signs import Signs, signs_of
+from reverie.text.signs import Signs, share_anything, signs_of
 from reverie.text.statements import (
     Change,
     Statement,
@@ -62,14 +62,13 @@ class _Pair:
         self._ours = statements(new, self._language)
         self._theirs = statements(old, self._language)
         self._change = change_in(new, self._language)
+        self._ruled = by_rules(self._ours, self._theirs, self._change)
         self.verdict = self._judged()
 
     def _judged(self) -> Verdict:
         if self.new.split() == self.old.split():
             return Verdict("duplicate", certain=True, score=1.0)
-        if not self._ours or not self._theirs:
-            return Verdict("unrelated")
-        return self._with_reason(by_rules(self._ours, self._theirs, self._change))
+        return self._with_reason(self._ruled)
 
     @property
     def uncertain(self) -> bool:
@@ -82,8 +81,30 @@ class _Pair:
         return parsed and few and shorter > 1 and longer <= _MOST_TIMES * shorter
 
     def weighed(self) -> Verdict:
-        signs = signs_between(self.new, self.old)
+        signs = self.signs(whole=False)
+        if not share_anything(signs):
+            return self.verdict
         return self._with_reason(_weighed(self.verdict, signs, odds(signs)))
+
+    def signs(self, *, whole: bool) -> dict[str, float]:
+        """The signs of the two sentences that belong together, and what each text says beside them."""
+        language = self._language
+        told, known = sentences(self.new), sentences(self.old)
+        texts = closest_sentences(told, known)
+        ours, theirs = (statements(text, language) for text in texts)
+        change = change_in(texts[0], language)
+        found = signs_of(texts, ours, theirs, change, language, whole=whole)
+        if not whole and not share_anything(found):
+            return found
+        same = ours is self._ours and theirs is self._theirs and change is self._change
+        found |= ruled(self._ruled if same else by_rules(ours, theirs, change))
+        return found | {
+            "more sentences in new": float(min(_MOST_SENTENCES, len(told)) - 1),
+            "more sentences in old": float(min(_MOST_SENTENCES, len(known)) - 1),
+            "cue anywhere": float(bool(self._change.cue)),
+            "plain cue anywhere": float(self._change.plain),
+            "beside anywhere": float(self._change.beside),
+        }
 
     def _with_reason(self, verdict: Verdict) -> Verdict:
         if verdict.likeness == "duplicate" and reason_of(self.new) not in ("", reason_of(self.old)):
@@ -92,25 +113,14 @@ class _Pair:
 
 
 def signs_between(new: str, old: str) -> dict[str, float]:
-    """The signs of the two sentences that belong together, and what each text says beside them."""
-    language = language_of(new, old)
-    told, known = sentences(new), sentences(old)
-    texts = closest_sentences(told, known)
-    ours, theirs = (statements(text, language) for text in texts)
-    change, whole = (change_in(text, language) for text in (texts[0], new))
-    found = signs_of(texts, ours, theirs, change, language)
-    found |= ruled(by_rules(ours, theirs, change) if ours and theirs else Verdict("unrelated"))
-    return found | {
-        "more sentences in new": float(min(_MOST_SENTENCES, len(told)) - 1),
-        "more sentences in old": float(min(_MOST_SENTENCES, len(known)) - 1),
-        "cue anywhere": float(bool(whole.cue)),
-        "plain cue anywhere": float(whole.plain),
-        "beside anywhere": float(whole.beside),
-    }
+    """All signs of two texts."""
+    return _Pair(new, old).signs(whole=True)
 
 
 def by_rules(ours: Sequence[Statement], theirs: Sequence[Statement], change: Change) -> Verdict:
     """What the rules alone say of the statements of two texts."""
+    if not ours or not theirs:
+        return Verdict("unrelated")
     return _together(
         [[compare_statements(mine, other, change) for other in theirs] for mine in ours], change
     )
@@ -203,8 +213,6 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     probable = found.same + found.value
     if likeness == verdict.likeness or max(found.same, found.value) < found.more:
         return verdict
-    if not _share_anything(signs):
-        return verdict
     if probable < _needed(verdict, signs, likeness):
         return verdict
     known = likeness == "restates" and found.same >= _KNOWN and verdict.likeness != "update"
@@ -212,10 +220,6 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     if known and "meaning" in signs and not _tells_apart(signs):
         likeness = "duplicate"
     return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
-
-
-def _share_anything(signs: Signs) -> bool:
-    return any(signs[name] > 0 for name in ("least alike", "values in common", "names in common"))
 
 
 def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
