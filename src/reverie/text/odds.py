@@ -95,13 +95,13 @@ def _hidden(weights: Weights, signs: Signs) -> list[float]:
 
 
 def _hidden_by(numpy: ModuleType, weights: Weights, signs: Signs) -> list[float]:
-    """The same where numpy is loaded anyway; a matrix product would add in another order."""
+    """The same where numpy is loaded anyway: a sum of rows, in the same order, and no product."""
     means, spreads, columns = weights.arrays
     values = numpy.array(
         [signs.get(n, m) for n, m in zip(weights.names, weights.means, strict=True)]
     )
     given = numpy.concatenate(([1.0], ((values - means) / spreads).clip(-_FURTHEST, _FURTHEST)))
-    sums: list[float] = numpy.add.accumulate(columns * given[:, None], axis=0)[-1].tolist()
+    sums: list[float] = numpy.add.reduce(columns * given[:, None], axis=0).tolist()
     return sums
 
 
