@@ -29,7 +29,7 @@ class Rewrite:
 
     def may_fit(self, small: str) -> bool:
         """Whether a text in small letters may match; False only if it does not."""
-        return not self.needed or any(one in small for one in self.needed)
+        return not self.needed or _has_any(small, self.needed)
 
 
 def rewritten(text: str, rewrites: Sequence[Rewrite]) -> str:
@@ -46,7 +46,15 @@ def rewritten(text: str, rewrites: Sequence[Rewrite]) -> str:
 def may_match(pattern: re.Pattern[str], text: str) -> bool:
     """Whether a pattern that ignores case may match; False only if it does not."""
     letters, small = needed(pattern.pattern), _small(text)
-    return not letters or small is None or any(one in small for one in letters)
+    return not letters or small is None or _has_any(small, letters)
+
+
+def _has_any(text: str, some: tuple[str, ...]) -> bool:
+    # A loop, because `any` makes a generator for every pattern and text.
+    for one in some:  # noqa: SIM110
+        if one in text:
+            return True
+    return False
 
 
 def _small(text: str) -> str | None:
