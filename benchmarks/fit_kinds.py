@@ -32,7 +32,7 @@ PACE = 0.1
 # Signs whose largest weight is below this are left out of the file.
 NEGLIGIBLE = 0.5
 
-Rows = NDArray[np.float64]
+Rows = NDArray[np.float32]
 Sentence = dict[str, Any]
 
 
@@ -58,11 +58,11 @@ def fitted(learnt: list[Sentence]) -> Weights:
     counts = Counter(sign for signs in found for sign in signs)
     names = sorted(sign for sign, count in counts.items() if count >= LEAST)
     place = {name: index for index, name in enumerate(names)}
-    given = np.zeros((len(learnt), len(names)))
+    given = np.zeros((len(learnt), len(names)), np.float32)
     for row, signs in zip(given, found, strict=True):
         known = [place[sign] for sign in signs if sign in place]
         row[known] = 1 / np.sqrt(len(known) or 1)
-    wanted = np.eye(len(READINGS))[[reading_of(one) for one in learnt]]
+    wanted = np.eye(len(READINGS), dtype=np.float32)[[reading_of(one) for one in learnt]]
     weights, offsets = _descended(given, wanted)
     kept = {
         name: [round(float(one), 1) for one in row]
@@ -73,7 +73,8 @@ def fitted(learnt: list[Sentence]) -> Weights:
 
 
 def _descended(given: Rows, wanted: Rows) -> tuple[Rows, Rows]:
-    state = [np.zeros((given.shape[1], wanted.shape[1])), np.zeros(wanted.shape[1])]
+    sizes = ((given.shape[1], wanted.shape[1]), (wanted.shape[1],))
+    state: list[Rows] = [np.zeros(size, np.float32) for size in sizes]
     moments = [(np.zeros_like(one), np.zeros_like(one)) for one in state]
     for step in range(1, ROUNDS + 1):
         sums = given @ state[0] + state[1]

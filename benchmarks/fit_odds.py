@@ -24,7 +24,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -58,7 +57,7 @@ STRANGERS = 400
 STRANGE = {"update": 1, "update_cue": 3, "duplicate": 1, "sibling": 1}
 STRANGE_WEIGHT = 0.5
 HIDDEN = 8
-NETWORKS = 3
+NETWORKS = 4
 PENALTY = 100.0
 ROUNDS = 250
 PACE = 0.01
@@ -71,7 +70,7 @@ MINIMAL = DATA / "minimal.jsonl"
 KINDS = ("duplicate", "update", "update_cue", "sibling", "sibling_cue", "overlap", "extends")
 TOLD = {"duplicate": ("duplicate", "restates"), "update": ("update",), "update_cue": ("update",)}
 
-Rows = NDArray[np.float64]
+Rows = NDArray[Any]
 
 
 @contextmanager
@@ -190,16 +189,19 @@ def fitted(sets: list[Learnt]) -> Weights:
     weights = np.concatenate([one.weights for one in sets])
     means, spreads = values.mean(0), values.std(0) + 1e-6
     given = np.clip((values - means) / spreads, -4, 4)
-    networks = [_network(given, readings, weights / weights.mean(), n) for n in range(NETWORKS)]
+    networks = _networks(given, readings, weights / weights.mean())
     return Weights(sets[0].names, _rounded(means), _rounded(spreads), networks)
 
 
-def _network(given: Rows, readings: Rows, weights: Rows, seed: int) -> Network:
-    """One hidden layer, fitted by Adam with a penalty on its weights."""
-    chance = np.random.default_rng(seed)
-    sizes = (given.shape[1], HIDDEN, len(READINGS))
-    layers = [chance.normal(0, (2 / a) ** 0.5, (a, b)) for a, b in pairwise(sizes)]
-    state = [*layers, np.zeros(HIDDEN), np.zeros(len(READINGS))]
+def _networks(given: Rows, readings: Rows, weights: Rows) -> list[Network]:
+    """Networks of one hidden layer each, fitted together by Adam with a penalty on their weights."""
+    chance = np.random.default_rng(0)
+    signs, kinds = given.shape[1], len(READINGS)
+    into = chance.normal(0, (2 / signs) ** 0.5, (signs, NETWORKS * HIDDEN))
+    out = chance.normal(0, (2 / HIDDEN) ** 0.5, (NETWORKS, HIDDEN, kinds))
+    state = [into, out, np.zeros(NETWORKS * HIDDEN), np.zeros((NETWORKS, 1, kinds))]
+    state = [one.astype(np.float32) for one in state]
+    given, readings, weights = (one.astype(np.float32) for one in (given, readings, weights))
     moments = [(np.zeros_like(one), np.zeros_like(one)) for one in state]
     for step in range(1, ROUNDS + 1):
         changes = _changes(state, given, readings, weights)
@@ -209,22 +211,26 @@ def _network(given: Rows, readings: Rows, weights: Rows, seed: int) -> Network:
             hat = second / (1 - 0.999**step)
             one -= PACE * (first / (1 - 0.9**step)) / (np.sqrt(hat) + 1e-8)
     into, out, hidden, offsets = state
-    return Network(
-        [_rounded([b, *row]) for b, row in zip(hidden, into.T, strict=True)],
-        [_rounded([b, *row]) for b, row in zip(offsets, out.T, strict=True)],
-    )
+    rows = np.vstack([hidden, into]).T.reshape(NETWORKS, HIDDEN, -1)
+    ends = np.concatenate([offsets, out], axis=1).transpose(0, 2, 1)
+    return [
+        Network([_rounded(row) for row in inner], [_rounded(row) for row in outer])
+        for inner, outer in zip(rows, ends, strict=True)
+    ]
 
 
 def _changes(state: list[Rows], given: Rows, readings: Rows, weights: Rows) -> list[Rows]:
     into, out, hidden, offsets = state
     inner = np.maximum(given @ into + hidden, 0)
-    sums = inner @ out + offsets
-    share = np.exp(sums - sums.max(1, keepdims=True))
-    share /= share.sum(1, keepdims=True)
-    error = (share - readings) * weights[:, None] / len(given)
-    back = (error @ out.T) * (inner > 0)
+    units = inner.reshape(len(given), NETWORKS, HIDDEN).transpose(1, 0, 2)
+    sums = units @ out + offsets
+    share = np.exp(sums - sums.max(2, keepdims=True))
+    share /= share.sum(2, keepdims=True)
+    error = (share - readings) * (weights[:, None] / len(given))
+    back = (error @ out.transpose(0, 2, 1)).transpose(1, 0, 2).reshape(inner.shape) * (inner > 0)
     decay = PENALTY / len(given)
-    return [given.T @ back + decay * into, inner.T @ error + decay * out, back.sum(0), error.sum(0)]
+    ends = units.transpose(0, 2, 1) @ error + decay * out
+    return [given.T @ back + decay * into, ends, back.sum(0), error.sum(1, keepdims=True)]
 
 
 def _rounded(row: Any) -> list[float]:

@@ -58,3 +58,24 @@ def test_type(text: str, type_: str) -> None:
 def test_without_words_it_knows_a_text_is_a_fact_of_the_project(text: str) -> None:
     assert infer_type(text) == "project"
     assert infer_scope(text) == "project"
+
+
+@pytest.mark.parametrize(
+    ("text", "scope"),
+    [
+        ("Our staging box is called heron and lives in Frankfurt", "project"),
+        ("Our printer lives in the kitchen", "project"),
+        ("Unser Testserver heißt Otter und wohnt im Keller", "project"),
+        ("Notre entrepôt est passé à Lille", "project"),
+        ("Nuestra base de datos vive en Vigo", "project"),
+        ("Our daughter lives in Oslo", "person"),
+        ("Notre fils habite à Lille", "person"),
+        ("Prefer patches over complete files", "person"),
+    ],
+)
+def test_what_is_ours_is_of_the_project_unless_it_is_family(text: str, scope: str) -> None:
+    assert infer_scope(text) == scope
+
+
+def test_where_something_runs_is_a_fact_of_the_project() -> None:
+    assert infer_type("Staging now runs in Amsterdam") == "project"

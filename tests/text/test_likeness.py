@@ -85,7 +85,7 @@ CLOSELY = [
     ("Tests run after each release", "Tests run", "sibling", False, False),
     ("Use tabs", "From now on use spaces in Go files", "update", False, False),
     ("Alice reports to Bob since May", "Bob reports to Alice", "sibling", False, False),
-    ("We use GitHub Actions for CI", "We no longer use Jenkins", "update", False, False),
+    ("We use GitHub Actions for CI", "We no longer use Jenkins", "sibling", False, False),
     ("My favourite colour is dark green", "My favourite color is purple", "update", True, False),
     ("Backups are kept for 14 days and 6 hours", "Backups are kept for 30 days", "update", False, False),
     ("Backups are kept for 14 days", "Backups are kept for 2 weeks", "duplicate", True, False),

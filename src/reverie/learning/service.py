@@ -43,6 +43,7 @@ from reverie.memory.format.topic import Topic
 from reverie.memory.scratch import Scratch
 from reverie.recall.past_sessions import conversations
 from reverie.recall.service import choose_embedder, open_ranker
+from reverie.text.likeness import MOST_WEIGHED
 from reverie.workspace.inbox import belongs_to, decided, offer, open_inbox
 
 if TYPE_CHECKING:
@@ -177,6 +178,8 @@ class ExtractionStore:
             for candidate in candidates
             for hit in self.ranker.search(candidate.text, limit=_NEAR).hits
         }
+        # The same may be said in other words: the newest are compared, too.
+        files |= {entry.file for entry in self.memory.newest(MOST_WEIGHED)}
         topics = self.memory.topics
         # Only a person changes team memories, so extraction must not replace them.
         known = topics.some(sorted(files))

@@ -24,6 +24,7 @@ from reverie.memory.secrets.scrubber import ALLOWED, SecretScrubber
 from reverie.memory.store import FileStore, nothing
 from reverie.memory.uses import Kind, UseCounts
 from reverie.ports import Stored, TopicReader
+from reverie.text.likeness import MOST_WEIGHED
 
 if TYPE_CHECKING:
     from reverie.memory.format.revisions import Author, Revision
@@ -187,6 +188,14 @@ class OpenMemory:
         """This memory, and those that are recalled with it."""
         return (self, *self.others)
 
+    def newest(self, most: int) -> list[ManifestEntry]:
+        """The newest memories of each part, under their labels."""
+        return [
+            replace(entry, file=labelled(entry.file, part.scope))
+            for part in self.parts
+            for entry in part.store.some((), newest=most)
+        ]
+
     @property
     def private(self) -> tuple[OpenMemory, ...]:
         """Those of the parts that are not shared with a team."""
@@ -286,6 +295,11 @@ def _elsewhere(memory: OpenMemory, seen: OpenMemory, new: NewMemory) -> Neighbou
     if new.supersedes is not None or new.even_if_known or new.replace:
         return Neighbours()
     found = [one for one in seen.topics.alike(new.text) if split(one.file)[0] != memory.scope]
+    if len(found) < MOST_WEIGHED:
+        # The same may be said in other words: the newest are compared, too.
+        newest = seen.newest(MOST_WEIGHED - len(found))
+        found += [one for one in newest if split(one.file)[0] != memory.scope]
+        found = list({one.file: one for one in found}.values())
 
     def body_of(label: str) -> str:
         stored = seen.topics.read(label)

@@ -6,6 +6,7 @@ has no counterpart. Which sentences of two texts belong together is found the sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from reverie.text import meaning
@@ -16,16 +17,29 @@ _MOST_UNMATCHED = 4.0
 # Each word is compared with each of the other text: long texts are judged by how they begin.
 _MOST_WORDS = 24
 _MOST_SENTENCES = 4
+_MOST_TIMES = 4
+_CLAUSE = re.compile(r"[,:] +| +(?:and|but|because|und|aber|weil|et|mais|y|pero|porque) +")
 
 
 def closest_sentences(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, str]:
-    """The sentence of each text that has most in common with one of the other."""
+    """The sentence of each text that has most in common with one of the other.
+
+    A sentence that is much longer than the other is compared by its clauses.
+    """
     if len(ours) == len(theirs) == 1:
-        return ours[0], theirs[0]
+        ours, theirs = _clauses(ours[0], theirs[0]), _clauses(theirs[0], ours[0])
+        if len(ours) == len(theirs) == 1:
+            return ours[0], theirs[0]
     ours, theirs = ours[:_MOST_SENTENCES], theirs[:_MOST_SENTENCES]
     words = {text: _words_of(text) for text in (*ours, *theirs)}
     pairs = [(mine, other) for mine in ours for other in theirs]
     return max(pairs, key=lambda pair: _in_common(words[pair[0]], words[pair[1]]))
+
+
+def _clauses(text: str, other: str) -> Sequence[str]:
+    if len(text.split()) <= _MOST_TIMES * len(other.split()):
+        return [text]
+    return [part for part in _CLAUSE.split(text) if len(part.split()) > 1] or [text]
 
 
 def _words_of(text: str) -> tuple[str, ...]:

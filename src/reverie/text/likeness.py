@@ -72,13 +72,13 @@ class _Pair:
 
     @property
     def uncertain(self) -> bool:
-        """Whether the odds may say more than the rules; they were learnt from single facts."""
+        """Whether the odds may say more than the rules; of a whole page they say nothing."""
         if self.verdict.likeness == "duplicate" or self.verdict.said:
             return False
-        shorter, longer = sorted((len(self.new.split()), len(self.old.split())))
         parsed = bool(self._ours and self._theirs)
-        few = max(len(sentences(self.new)), len(sentences(self.old))) < _MOST_SENTENCES
-        return parsed and few and shorter > 1 and longer <= _MOST_TIMES * shorter
+        told = [len(sentences(text)) for text in (self.new, self.old)]
+        fewest = min(len(self.new.split()), len(self.old.split()))
+        return parsed and max(told) <= _MOST_READ and fewest > 1
 
     def weighed(self) -> Verdict:
         signs = self.signs(whole=False)
@@ -91,6 +91,11 @@ class _Pair:
         language = self._language
         told, known = sentences(self.new), sentences(self.old)
         texts = closest_sentences(told, known)
+        more = [min(_MOST_SENTENCES, len(told)) - 1, min(_MOST_SENTENCES, len(known)) - 1]
+        more = [
+            count or int(part not in said)
+            for count, part, said in zip(more, texts, (told, known), strict=True)
+        ]
         ours, theirs = (statements(text, language) for text in texts)
         change = change_in(texts[0], language)
         found = signs_of(texts, ours, theirs, change, language, whole=whole)
@@ -99,8 +104,8 @@ class _Pair:
         same = ours is self._ours and theirs is self._theirs and change is self._change
         found |= ruled(self._ruled if same else by_rules(ours, theirs, change))
         return found | {
-            "more sentences in new": float(min(_MOST_SENTENCES, len(told)) - 1),
-            "more sentences in old": float(min(_MOST_SENTENCES, len(known)) - 1),
+            "more sentences in new": float(more[0]),
+            "more sentences in old": float(more[1]),
             "cue anywhere": float(bool(self._change.cue)),
             "plain cue anywhere": float(self._change.plain),
             "beside anywhere": float(self._change.beside),
@@ -185,25 +190,27 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 
 # How probable it must be that both say the same or hold two values of one thing, to tell it: telling
 # costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
-TOLD = 0.4
-# Less is enough where the words speak of a change; more where all of the old text is in the new one.
+TOLD = 0.35
+# Less is enough where the words speak of a change.
 _CHANGED = 0.12
-# How many times more likely another value is than the same one, where the words speak of a change.
-_CHANGE_COUNTS = 3.0
 _SURE = 0.7
 _NEVER = 2.0
+# A sentence with this many other words, small ones included, was told anew.
+_ANEW = 2
+_ANEW_BY_ANOTHER = 3
+# How much of what is needed one of the two readings must reach alone.
+_CLEAR = 0.75
+# How many times more likely another value is than the same one, where the words speak of a change.
+_CHANGE_COUNTS = 3.0
 # From here on it need not be saved again, if no figure, name, day, negation or condition differs.
 _KNOWN = 0.92
 # How much of the words of each the other must say, too, in these or near words.
 _SAID_BY_BOTH = 0.7
 # How many candidates the odds judge: those with the most words in common.
 MOST_WEIGHED = 6
-# The odds were learnt from single facts: they say nothing of a fact beside a whole paragraph.
-_MOST_TIMES = 4
+# Of longer texts the odds say nothing; from this many sentences on, more count as many.
+_MOST_READ = 4
 _MOST_SENTENCES = 3
-# A sentence with this many other words, small ones included, was told anew.
-_ANEW = 2
-_ANEW_BY_ANOTHER = 3
 
 
 def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
@@ -211,9 +218,11 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     value = found.value * (_CHANGE_COUNTS if signs["cue anywhere"] else 1)
     likeness: Likeness = "restates" if found.same >= value else "update"
     probable = found.same + found.value
-    if likeness == verdict.likeness or max(found.same, found.value) < found.more:
+    needed = _needed(verdict, signs, likeness)
+    clear = max(found.same, found.value) >= max(found.more, _CLEAR * needed)
+    if probable < needed or not clear:
         return verdict
-    if probable < _needed(verdict, signs, likeness):
+    if likeness == verdict.likeness:
         return verdict
     known = likeness == "restates" and found.same >= _KNOWN and verdict.likeness != "update"
     # Without the meaning of words the odds are not sure enough to leave a text unsaved.
@@ -223,7 +232,7 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
 
 
 def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
-    """How probable it must be, by what the rules know better."""
+    """How probable it must be: of two sentences that differ in a word or two the rules know more."""
     if verdict.likeness == "extends":
         return _NEVER if likeness == "update" else _SURE
     if signs["cue anywhere"]:
@@ -239,7 +248,8 @@ def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
 
 
 def _told_anew(signs: Signs) -> bool:
-    return signs["other words"] >= (_ANEW if signs["same speaker"] else _ANEW_BY_ANOTHER)
+    one_view = signs["same speaker"] or signs["same values"]
+    return signs["other words"] >= (_ANEW if one_view else _ANEW_BY_ANOTHER)
 
 
 def _tells_apart(signs: Signs) -> bool:

@@ -1,4 +1,4 @@
-"""Number words from one to a hundred in four languages, cardinal and ordinal, without accents."""
+"""Number words from one to a hundred, and whole hundreds, in four languages, cardinal and ordinal, without accents."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ _SPANISH = (
     "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
     "primer segund tercer cuart quint sext septim octav noven decim",
 )
+_SPANISH_HUNDREDS = "dosc tresc cuatroc quin seisc setec ochoc novec"
 # Words that mostly mean something else: "one of them", "a second", "un", "acht geben", "segundo".
 _AMBIGUOUS = frozenset({"first", "second", "un", "segundo", "segunda", "seconde"})
 
@@ -47,6 +48,7 @@ def number_words(language: str) -> dict[str, int]:
 def _english() -> Iterator[tuple[str, int]]:
     small, tens, ordinals = (one.split() for one in _ENGLISH)
     yield "hundred", 100
+    yield from ((f"{word} hundred", 100 * n) for n, word in enumerate(small[:9], start=1))
     for number, (word, ordinal) in enumerate(zip(small, ordinals, strict=True), start=1):
         yield word, number
         yield ordinal, number
@@ -61,12 +63,14 @@ def _english() -> Iterator[tuple[str, int]]:
 def _german() -> Iterator[tuple[str, int]]:
     small, tens, ordinals = (one.split() for one in _GERMAN)
     yield "hundert", 100
+    units = ["ein", *small[1:9]]
+    yield from ((f"{word}hundert", 100 * n) for n, word in enumerate(units, start=1))
     stems = [*enumerate(ordinals, start=1)]
     yield from ((word, number) for number, word in enumerate(small, start=1))
     for ten, word in enumerate(tens, start=2):
         yield word, ten * 10
         stems.append((ten * 10, f"{word}st"))
-        for one, unit in enumerate(["ein", *small[1:9]], start=1):
+        for one, unit in enumerate(units, start=1):
             yield f"{unit}und{word}", ten * 10 + one
             stems.append((ten * 10 + one, f"{unit}und{word}st"))
     for number, stem in stems:
@@ -87,6 +91,8 @@ def _french() -> Iterator[tuple[str, int]]:
             joined = "-et-" if rest in (1, 11) and base != 80 else "-"
             words[number] = f"{head}{joined}{small[rest - 1]}"
     words |= {80: "quatre-vingts", 100: "cent"}
+    for number, word in enumerate(small[1:9], start=2):
+        yield from ((f"{word} cents", 100 * number), (f"{word} cent", 100 * number))
     yield from (("premier", 1), ("premiere", 1), ("seconde", 2))
     for number, word in words.items():
         yield word, number
@@ -107,6 +113,8 @@ def _spanish() -> Iterator[tuple[str, int]]:
     small, tens, ordinals = (one.split() for one in _SPANISH)
     yield from (("cien", 100), ("primer", 1), ("tercer", 3))
     yield from ((word, number) for number, word in enumerate(small, start=1))
+    for number, word in enumerate(_SPANISH_HUNDREDS.split(), start=2):
+        yield f"{word}ientos", 100 * number
     yield from (
         (f"{stem}{end}", n) for n, stem in enumerate(ordinals, start=1) for end in ("o", "a")
     )

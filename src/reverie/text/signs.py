@@ -17,6 +17,7 @@ from reverie.text.alignment import differing, keys_of, subject_of
 from reverie.text.closeness import meaning_signs
 from reverie.text.lexicon import MONTHS
 from reverie.text.statements import Change, Statement, Token
+from reverie.text.values import DIMENSIONS, compare_values, values_in
 from reverie.text.word_classes import near_groups, opposed
 from reverie.text.wording import wording_signs
 
@@ -44,6 +45,7 @@ _KINDS_OF_VALUES = ("time of day", "weekday", "date", "sum", "duration", "measur
 _IN_BOTH = [(kind, f"{kind} in both") for kind in _KINDS_OF_VALUES]
 _IN_ONE = [(kind, f"{kind} in one") for kind in _KINDS_OF_VALUES]
 _MONEY = frozenset({"euro", "dollar", "pound", "franc", "cent"})
+_MOST_VALUES = 3
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -99,7 +101,8 @@ class _Side:
 
 def share_anything(signs: Signs) -> bool:
     """Whether both have a word, a value or a name in common; otherwise no odds count."""
-    return any(signs[name] > 0 for name in ("least alike", "values in common", "names in common"))
+    names = ("least alike", "same values", "values in common", "names in common")
+    return any(signs[name] > 0 for name in names)
 
 
 def signs_of(
@@ -120,6 +123,7 @@ def signs_of(
     new, old = _Side(ours, all_ours, alone[0]), _Side(theirs, all_theirs, alone[1])
     found = _words_in_common(new, old, language)
     found |= _values_and_names(new, old)
+    found |= _agreement(texts, language)
     if not whole and not share_anything(found):
         return found
     found |= _subjects(new, old)
@@ -266,6 +270,24 @@ def _kind_of_value(token: Token) -> str:
     if unit in _MONEY:
         return "sum"
     return "duration" if unit == "s" else "measure" if unit else "number"
+
+
+def _agreement(texts: tuple[str, str], language: str) -> dict[str, float]:
+    """Whether both hold the same values, however they are written, or others of one dimension."""
+    new, old = (values_in(text, language) for text in texts)
+    found = compare_values(new, old)
+    alone = found.ours + found.theirs
+    return {
+        "same values": min(_MOST_VALUES, found.common),
+        "other values of new": min(_MOST_VALUES, found.ours),
+        "other values of old": min(_MOST_VALUES, found.theirs),
+        "values clash": len(found.clashing),
+        "all values agree": float(found.common > 0 and not alone),
+        "values agree": float(found.common > 0 and not found.clashing),
+        "no values": float(not new and not old),
+        "values of one": float(bool(new) != bool(old)),
+        **{f"{one} clashes": float(one in found.clashing) for one in DIMENSIONS},
+    }
 
 
 def _rest(new: _Side, old: _Side) -> dict[str, float]:

@@ -26,7 +26,7 @@ from reverie.text.likeness import Likeness, Match, related
 
 # A question in the inbox costs a person more than a line of `remember`, and a fact kept twice does less
 # harm than an outdated one.
-_WORTH_ASKING: Mapping[Likeness, float] = {"update": 0.45, "restates": 0.65}
+_WORTH_ASKING: Mapping[Likeness, float] = {"update": 0.45, "restates": 0.55}
 _LIKELY = 0.5
 _TOKEN = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
 

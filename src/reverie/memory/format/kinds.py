@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -28,7 +28,7 @@ _TYPES: Mapping[str, MemoryType] = {
     "place": "reference",
 }
 # Memories of the person are recalled in every project: in doubt a sentence stays in this one.
-SURE_OF_PERSON = 0.55
+SURE_OF_PERSON = 0.6
 # Longer texts are read by their beginning.
 _MOST_WORDS = 60
 # With fewer known signs than a sentence of two words has, it is a fact of the project.
@@ -52,6 +52,37 @@ _NAMED = re.compile(
     r"(?:(?:Dr|Mr|Mrs|Ms|Herr|Frau|Madame|Monsieur)\.? )?[A-ZÀ-Þ][a-zà-ÿ]+ [a-zà-ÿ]+(?:s|t|e|a)\b"
 )
 _ADDRESS = re.compile(r"https?://|\bwww\.")
+# What may be "ours": "our staging box lives in Frankfurt" is of the project, "our daughter lives in Frankfurt" is not.
+_CLASSES = {
+    "work": """
+        server servers box host cluster machine database db staging production preview environment environments
+        build builds pipeline release releases deploy deploys deployment api endpoint endpoints backend frontend
+        service services importer import migration migrations repo repository branch ticket tickets test tests
+        index backup backups queue cache gateway app client clients customer customers supplier suppliers invoice
+        invoices billing contract contracts team office warehouse workshop shop store plant depot project product
+        department budget intern interns developers designers board dashboard runbook changelog
+        testserver rechner datenbank umgebung lager werkstatt kunden kunde lieferant lieferanten rechnung rechnungen
+        vertrag abteilung büro azubis projekt produkt firma filiale werk
+        serveur serveurs base préproduction facture factures fournisseur fournisseurs équipe bureau
+        atelier entrepôt dépôt contrat projet produit entreprise
+        servidor servidores datos pruebas entorno factura facturas proveedor proveedores cliente clientes
+        equipo oficina taller almacén contrato proyecto producto empresa tienda
+    """,
+    "family": """
+        wife husband partner son daughter kid kids child children mother father mum mom dad parents brother
+        sister grandma grandpa aunt uncle cousin cat dog pet flatmate flatmates girlfriend boyfriend
+        frau mann sohn tochter kinder mutter vater eltern bruder schwester oma opa katze hund freundin freund wg
+        femme mari fils fille enfants mère père parents frère soeur sœur chat chien copine copain
+        mujer marido hijo hija hijos niños madre padre padres hermano hermana gato perro novia novio
+    """,
+}
+_CLASS_OF = {word: name for name, words in _CLASSES.items() for word in words.split()}
+_OUR_WORDS = """
+    our unser unsere unserer unserem unseren notre nos nuestro nuestra nuestros nuestras
+"""
+_OURS = frozenset(_OUR_WORDS.split())
+# How many words after "our" may name it.
+_NEAR = 3
 _LONG_WORD = 6
 
 
@@ -75,6 +106,7 @@ def signs_of(text: str) -> set[str]:
             found |= {f"{word[:4]}~", f"~{word[-3:]}"}
     found |= {f"{first} {second}" for first, second in pairwise(words)}
     found |= {f"^{' '.join(words[:count])}" for count in (1, 2)}
+    found |= _ours(words)
     for clause in _CLAUSE.split(text.casefold())[1:]:
         if opening := _WORD.search(clause):
             found.add(f", {opening.group()}")
@@ -85,6 +117,12 @@ def signs_of(text: str) -> set[str]:
     if _ADDRESS.search(text):
         found.add("<address>")
     return found
+
+
+def _ours(words: Sequence[str]) -> set[str]:
+    """What is "ours": a thing of work or one of the family."""
+    after = [words[at + 1 : at + 1 + _NEAR] for at, word in enumerate(words) if word in _OURS]
+    return {f"<our {_CLASS_OF[word]}>" for near in after for word in near if word in _CLASS_OF}
 
 
 def readings(text: str, weights: Weights | None = None) -> dict[str, float]:
