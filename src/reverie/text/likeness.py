@@ -190,7 +190,7 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 
 # How probable it must be that both say the same or hold two values of one thing, to tell it: telling
 # costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
-TOLD = 0.35
+TOLD = 0.38
 # Less is enough where the words speak of a change.
 _CHANGED = 0.12
 _SURE = 0.7
