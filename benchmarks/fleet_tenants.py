@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import os
 import random
 import subprocess
 import sys
@@ -286,9 +285,11 @@ def _parent(path: Path) -> int:
 
 
 def _used(pid: int) -> float:
-    fields = _stat(Path("/proc") / str(pid))
-    ticks = int(fields[11]) + int(fields[12]) if fields else 0
-    return ticks * 1e3 / os.sysconf("SC_CLK_TCK")
+    try:
+        # Linux's clock of another process (clock_getcpuclockid), to the nanosecond.
+        return time.clock_gettime((~pid << 3) | 2) * 1e3
+    except OSError:
+        return 0.0
 
 
 def _load(

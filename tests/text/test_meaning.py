@@ -91,7 +91,14 @@ def test_without_the_table_the_words_alone_decide(
 
 
 def _forget() -> None:
-    for known in (meaning._table, meaning._vector, meaning.telling, meaning._near):
+    for known in (
+        meaning._table,
+        meaning._vector,
+        meaning.telling,
+        meaning.near,
+        meaning._nearest,
+        meaning._product,
+    ):
         known.cache_clear()
 
 
@@ -112,6 +119,6 @@ def test_a_long_text_is_judged_by_how_it_begins() -> None:
     texts = [
         " ".join(f"{name}{n}." if n % 9 == 8 else f"{name}{n}" for n in range(300)) for name in "pq"
     ]
-    meaning._near.cache_clear()
+    meaning.near.cache_clear()
     signs_between(*texts)
-    assert meaning._near.cache_info().currsize < 15_000
+    assert meaning.near.cache_info().currsize < 15_000

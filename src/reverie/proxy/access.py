@@ -6,6 +6,7 @@ import hmac
 import ipaddress
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
 from reverie.proxy.upstream import TOKEN_HEADER, Headers, header
 
@@ -54,6 +55,7 @@ def _host_name(value: str) -> str:
     return value.partition(":")[0].lower()
 
 
+@lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True

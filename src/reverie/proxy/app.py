@@ -18,6 +18,7 @@ import httpcore2
 
 from reverie.proxy import dialects
 from reverie.proxy.access import Access, Refusal
+from reverie.proxy.connections import library_known
 from reverie.proxy.upstream import (
     Family,
     Headers,
@@ -108,11 +109,12 @@ class ProxyApp:
         """Open the connection pools with the server, and close them with the engine."""
         await receive()
         self._pools = self._upstreams.pools()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await self._engine.aclose()
-        for pool in self._pools.values():
-            await pool.aclose()
+        with library_known():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            await self._engine.aclose()
+            for pool in self._pools.values():
+                await pool.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

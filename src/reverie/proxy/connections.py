@@ -15,7 +15,8 @@ import socket
 import ssl
 from asyncio.staggered import staggered_race
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal, TypeAlias, cast
 from urllib.request import getproxies, proxy_bypass
@@ -52,6 +53,21 @@ def new_pool(
         keepalive_expiry=kept_seconds,
         network_backend=LoopBackend(),
     )
+
+
+@contextmanager
+def library_known() -> Iterator[None]:
+    """Tell httpcore once that this thread runs asyncio; it asks several times for every request."""
+    try:
+        from sniffio import thread_local
+    except ImportError:
+        yield
+        return
+    before, thread_local.name = thread_local.name, "asyncio"
+    try:
+        yield
+    finally:
+        thread_local.name = before
 
 
 def _proxy_for(address: httpx2.URL) -> httpcore2.Proxy | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import httpcore2
@@ -31,7 +32,7 @@ _HOP_BY_HOP = frozenset(
         *(b"proxy-authorization", b"te", b"trailer", b"transfer-encoding", b"upgrade"),
     ]
 )
-_REQUEST_ONLY = frozenset([b"host", b"content-length", b"expect", TOKEN_HEADER])
+_NOT_FORWARDED = _HOP_BY_HOP | {b"host", b"content-length", b"expect", TOKEN_HEADER}
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _PREFIXED = re.compile(rb"\A/(anthropic|openai|gemini)(?=/|\Z)")
@@ -54,7 +55,7 @@ class Route:
     target: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Upstreams:
     """The address of each family; another gateway may stand there."""
 
@@ -80,20 +81,22 @@ class Upstreams:
         content: bytes | AsyncIterator[bytes] | None,
     ) -> httpcore2.Request:
         """The request to the provider, with the same target bytes and headers."""
-        base = self.addresses[route.family]
-        target = base.raw_path.partition(b"?")[0].rstrip(b"/") + route.target
-        own = [(b"host", base.netloc)]
+        host, prefix, make_url = self._places[route.family]
+        own = [(b"host", host)]
         if isinstance(content, bytes):
             own.append((b"content-length", b"%d" % len(content)))
         elif content is not None and not header(headers, b"content-length"):
             own.append((b"transfer-encoding", b"chunked"))
-        url = httpcore2.URL(
-            scheme=base.raw_scheme, host=base.raw_host, port=base.port, target=target
-        )
+        url = make_url(target=prefix + route.target)
         waits = {"connect": CONNECT_SECONDS, "read": SILENT_SECONDS, "write": SILENT_SECONDS}
         return httpcore2.Request(
             method, url, headers=[*own, *headers], content=content, extensions={"timeout": waits}
         )
+
+    @cached_property
+    def _places(self) -> dict[Family, tuple[bytes, bytes, Callable[..., httpcore2.URL]]]:
+        """The host, the beginning of each target, and what makes a URL, for each family."""
+        return {family: _place(address) for family, address in self.addresses.items()}
 
     def pools(self) -> dict[Family, httpcore2.AsyncConnectionPool]:
         """Connections to each provider, kept open for the next request."""
@@ -102,6 +105,12 @@ class Upstreams:
             family: new_pool(address, context, KEPT_SECONDS)
             for family, address in self.addresses.items()
         }
+
+
+def _place(base: httpx2.URL) -> tuple[bytes, bytes, Callable[..., httpcore2.URL]]:
+    prefix = base.raw_path.partition(b"?")[0].rstrip(b"/")
+    make = partial(httpcore2.URL, scheme=base.raw_scheme, host=base.raw_host, port=base.port)
+    return base.netloc, prefix, make
 
 
 def route(target: bytes, headers: Headers) -> Route:
@@ -129,14 +138,8 @@ def _family(target: bytes, headers: Headers) -> Family:
 def forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     """A client's request headers without those of its connection to us."""
     kept = list(headers)
-    named = _named_by_connection(kept)
-    return [
-        (name, value)
-        for name, value in kept
-        if name.lower() not in _HOP_BY_HOP
-        and name.lower() not in _REQUEST_ONLY
-        and name.lower() not in named
-    ]
+    left_out = _NOT_FORWARDED | _named_by_connection(kept)
+    return [(name, value) for name, value in kept if name.lower() not in left_out]
 
 
 def returned(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
@@ -144,8 +147,8 @@ def returned(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     kept = [(name.lower(), value) for name, value in headers]
     if any(map(_CONTROL.search, (value for _, value in kept))):
         raise httpcore2.RemoteProtocolError("a header of the response holds a control character")
-    named = _named_by_connection(kept)
-    return [(n, value) for n, value in kept if n not in _HOP_BY_HOP and n not in named]
+    left_out = _HOP_BY_HOP | _named_by_connection(kept)
+    return [(name, value) for name, value in kept if name not in left_out]
 
 
 def _named_by_connection(headers: Headers) -> frozenset[bytes]:

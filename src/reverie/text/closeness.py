@@ -42,8 +42,9 @@ def _clauses(text: str, other: str) -> Sequence[str]:
     return [part for part in _CLAUSE.split(text) if len(part.split()) > 1] or [text]
 
 
-def _words_of(text: str) -> list[str]:
-    return ["".join(filter(str.isalnum, word)) for word in text.lower().split()[:_MOST_WORDS]]
+def _words_of(text: str) -> tuple[str, ...]:
+    words = text.lower().split()[:_MOST_WORDS]
+    return tuple("".join(filter(str.isalnum, word)) for word in words)
 
 
 def _in_common(ours: Sequence[str], theirs: Sequence[str]) -> float:
@@ -100,9 +101,10 @@ def _unmatched(
         [t for t in side if t.kind not in _VALUES and not any(t is one for one in own)]
         for side, own in zip(tokens, alone, strict=True)
     ]
+    known = _written(tokens[1]), _written(tokens[0])
     left = [
-        [_tells(t) * (1 - max(0.0, meaning.nearest(_word(t), _written(others)))) for t in side]
-        for side, others in zip(differ, reversed(tokens), strict=True)
+        [_tells(t) * (1 - max(0.0, meaning.nearest(_word(t), others))) for t in side]
+        for side, others in zip(differ, known, strict=True)
     ]
     most = [max(side, default=0.0) for side in left]
     common = sum(_tells(t) for side in shared for t in side)
@@ -130,6 +132,8 @@ def _word(token: Token) -> str:
     return token.word or token.key
 
 
-def _written(tokens: Sequence[Token], *kinds: str) -> list[str]:
+def _written(tokens: Sequence[Token], *kinds: str) -> tuple[str, ...]:
     """The words of these kinds; without a kind, all but figures and days."""
-    return [_word(t) for t in tokens if (t.kind in kinds if kinds else t.kind not in _VALUES)]
+    if not kinds:
+        return tuple([t.word or t.key for t in tokens if t.kind not in _VALUES])
+    return tuple([t.word or t.key for t in tokens if t.kind in kinds])

@@ -264,6 +264,8 @@ def _told_figure(  # noqa: PLR0911 - one for each way to write a figure
     plain: str, previous: str, rules: Forms, language: str
 ) -> list[Word]:
     """Normalise a number, an ordinal or an amount with its unit; empty for other words."""
+    if plain.isalpha():
+        return _told_by_letters(plain, previous, rules, language)
     if day := _day_and_month(plain, previous, language):
         return day
     if (span := _FROM_TO.fullmatch(plain)) and span[1] != span[2]:
@@ -278,13 +280,19 @@ def _told_figure(  # noqa: PLR0911 - one for each way to write a figure
         return [number, Word(amount[2], _unit(amount[2], language), "word")]
     if ordinal := _ORDINAL.fullmatch(plain):
         return [Word(plain, ordinal[1], "number")]
+    if told := _told_by_letters(plain, previous, rules, language):
+        return told
+    if any(char.isdigit() for char in plain) and plain not in synonyms(language):
+        kind: Kind = "number" if _FIGURE.match(plain) else "code"
+        return [Word(plain, _number(plain, language), kind)]
+    return []
+
+
+def _told_by_letters(plain: str, previous: str, rules: Forms, language: str) -> list[Word]:
     if plain in rules.numbers:
         return [Word(plain, str(rules.numbers[plain]), "number")]
     if plain in _UNITS and previous[-1:].isdigit():
         return [Word(plain, _unit(plain, language), "word")]
-    if any(char.isdigit() for char in plain) and plain not in synonyms(language):
-        kind: Kind = "number" if _FIGURE.match(plain) else "code"
-        return [Word(plain, _number(plain, language), kind)]
     return []
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from reverie.text.closeness import closest_sentences
 from reverie.text.comparison import Likeness, Verdict, compare_statements
 from reverie.text.odds import Odds, odds, ruled
-from reverie.text.signs import Signs, signs_of
+from reverie.text.signs import Signs, share_anything, signs_of
 from reverie.text.statements import (
     Change,
     Statement,
@@ -62,14 +62,13 @@ class _Pair:
         self._ours = statements(new, self._language)
         self._theirs = statements(old, self._language)
         self._change = change_in(new, self._language)
+        self._ruled = by_rules(self._ours, self._theirs, self._change)
         self.verdict = self._judged()
 
     def _judged(self) -> Verdict:
         if self.new.split() == self.old.split():
             return Verdict("duplicate", certain=True, score=1.0)
-        if not self._ours or not self._theirs:
-            return Verdict("unrelated")
-        return self._with_reason(by_rules(self._ours, self._theirs, self._change))
+        return self._with_reason(self._ruled)
 
     @property
     def uncertain(self) -> bool:
@@ -82,8 +81,35 @@ class _Pair:
         return parsed and max(told) <= _MOST_READ and fewest > 1
 
     def weighed(self) -> Verdict:
-        signs = signs_between(self.new, self.old)
+        signs = self.signs(whole=False)
+        if not share_anything(signs):
+            return self.verdict
         return self._with_reason(_weighed(self.verdict, signs, odds(signs)))
+
+    def signs(self, *, whole: bool) -> dict[str, float]:
+        """The signs of the two sentences that belong together, and what each text says beside them."""
+        language = self._language
+        told, known = sentences(self.new), sentences(self.old)
+        texts = closest_sentences(told, known)
+        more = [min(_MOST_SENTENCES, len(told)) - 1, min(_MOST_SENTENCES, len(known)) - 1]
+        more = [
+            count or int(part not in said)
+            for count, part, said in zip(more, texts, (told, known), strict=True)
+        ]
+        ours, theirs = (statements(text, language) for text in texts)
+        change = change_in(texts[0], language)
+        found = signs_of(texts, ours, theirs, change, language, whole=whole)
+        if not whole and not share_anything(found):
+            return found
+        same = ours is self._ours and theirs is self._theirs and change is self._change
+        found |= ruled(self._ruled if same else by_rules(ours, theirs, change))
+        return found | {
+            "more sentences in new": float(more[0]),
+            "more sentences in old": float(more[1]),
+            "cue anywhere": float(bool(self._change.cue)),
+            "plain cue anywhere": float(self._change.plain),
+            "beside anywhere": float(self._change.beside),
+        }
 
     def _with_reason(self, verdict: Verdict) -> Verdict:
         if verdict.likeness == "duplicate" and reason_of(self.new) not in ("", reason_of(self.old)):
@@ -92,30 +118,14 @@ class _Pair:
 
 
 def signs_between(new: str, old: str) -> dict[str, float]:
-    """The signs of the two sentences that belong together, and what each text says beside them."""
-    language = language_of(new, old)
-    told, known = sentences(new), sentences(old)
-    texts = closest_sentences(told, known)
-    more = [min(_MOST_SENTENCES, len(told)) - 1, min(_MOST_SENTENCES, len(known)) - 1]
-    more = [
-        count or int(part not in whole)
-        for count, part, whole in zip(more, texts, (told, known), strict=True)
-    ]
-    ours, theirs = (statements(text, language) for text in texts)
-    change, whole = (change_in(text, language) for text in (texts[0], new))
-    found = signs_of(texts, ours, theirs, change, language)
-    found |= ruled(by_rules(ours, theirs, change) if ours and theirs else Verdict("unrelated"))
-    return found | {
-        "more sentences in new": float(more[0]),
-        "more sentences in old": float(more[1]),
-        "cue anywhere": float(bool(whole.cue)),
-        "plain cue anywhere": float(whole.plain),
-        "beside anywhere": float(whole.beside),
-    }
+    """All signs of two texts."""
+    return _Pair(new, old).signs(whole=True)
 
 
 def by_rules(ours: Sequence[Statement], theirs: Sequence[Statement], change: Change) -> Verdict:
     """What the rules alone say of the statements of two texts."""
+    if not ours or not theirs:
+        return Verdict("unrelated")
     return _together(
         [[compare_statements(mine, other, change) for other in theirs] for mine in ours], change
     )
@@ -210,7 +220,7 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     probable = found.same + found.value
     needed = _needed(verdict, signs, likeness)
     clear = max(found.same, found.value) >= max(found.more, _CLEAR * needed)
-    if probable < needed or not clear or not _share_anything(signs):
+    if probable < needed or not clear:
         return verdict
     if likeness == verdict.likeness:
         return verdict
@@ -240,13 +250,6 @@ def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
 def _told_anew(signs: Signs) -> bool:
     one_view = signs["same speaker"] or signs["same values"]
     return signs["other words"] >= (_ANEW if one_view else _ANEW_BY_ANOTHER)
-
-
-def _share_anything(signs: Signs) -> bool:
-    return any(
-        signs[name] > 0
-        for name in ("least alike", "same values", "values in common", "names in common")
-    )
 
 
 def _tells_apart(signs: Signs) -> bool:

@@ -2,7 +2,8 @@
 
 The table (`models/embeddings/potion`: bytes, English above all) stays on disk, and only the rows of the words
 that are asked for are read, without numpy or the tokenizer's package: a command that judges one text loads
-nothing else. A word that is no row of its own is the sum of its pieces. Without the table nothing is known.
+nothing else. Where numpy is loaded anyway, it multiplies; sums are taken in the same order, so that nothing
+depends on it. A word that is no row of its own is the sum of its pieces. Without the table nothing is known.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ import json
 import math
 import mmap
 import struct
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import mul
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 FOLDER = Path(__file__).parents[1] / "models" / "embeddings" / "potion"
 _LONGEST_WORD = 40
@@ -28,10 +32,13 @@ _UNKNOWN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _Vector:
-    numbers: tuple[float, ...]
+    # An array where numpy is loaded.
+    numbers: Any
     length: float
     # What the numbers are multiplied by.
     scale: float = 1.0
+    # Whether they are whole numbers, whose sum is the same in any order.
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +48,14 @@ class _Table:
     scales: memoryview[float]
     width: int
 
-    def row(self, number: int) -> tuple[int, ...]:
+    def row(self, number: int) -> Any:
         start = number * self.width
-        return tuple(self.rows[start : start + self.width].tolist())
+        cells, numpy = self.rows[start : start + self.width], _numpy()
+        return numpy.frombuffer(cells, "i1").astype(float) if numpy else tuple(cells.tolist())
+
+
+def _numpy() -> ModuleType | None:
+    return sys.modules.get("numpy")
 
 
 def known() -> bool:
@@ -58,41 +70,52 @@ def telling(word: str) -> float:
     return _UNKNOWN if found is None else min(1.0, found.length * found.scale / _LONGEST)
 
 
+@lru_cache(maxsize=262_144)
 def near(ours: str, theirs: str) -> float:
     """How near two words are: 1 for the same, about 0 for words that have nothing in common."""
     if ours == theirs:
         return 1.0
-    return _near(ours, theirs) if ours < theirs else _near(theirs, ours)
-
-
-@lru_cache(maxsize=262_144)
-def _near(ours: str, theirs: str) -> float:
+    if ours > theirs:
+        return near(theirs, ours)
     mine, other = _vector(ours), _vector(theirs)
     if mine is None or other is None or not mine.length or not other.length:
         return 0.0
-    return _dot(mine.numbers, other.numbers) / (mine.length * other.length)
+    whole = mine.whole and other.whole
+    return _dot(mine.numbers, other.numbers, whole=whole) / (mine.length * other.length)
 
 
 def nearest(word: str, others: Sequence[str]) -> float:
     """How near the nearest of other words is."""
-    return max((near(word, one) for one in others), default=0.0)
+    return _nearest(word, tuple(others))
+
+
+# The words of a pair are asked for several times, those of one text with every other.
+@lru_cache(maxsize=4_096)
+def _nearest(word: str, others: tuple[str, ...]) -> float:
+    return max([near(word, one) for one in others], default=0.0)
 
 
 def covered(words: Sequence[str], others: Sequence[str]) -> float:
     """How much of what words tell is said by others, too; all of nothing."""
-    total = sum(map(telling, words))
-    return sum(telling(w) * nearest(w, others) for w in words) / total if total else 1.0
+    told, others = list(map(telling, words)), tuple(others)
+    total = sum(told)
+    if not total:
+        return 1.0
+    return sum([much * _nearest(w, others) for w, much in zip(words, told, strict=True)]) / total
 
 
 def together(words: Sequence[str], others: Sequence[str]) -> float:
     """How near two groups of words are as a whole."""
+    words, others = tuple(words), tuple(others)
     both = _product(words, others)
     lengths = (_product(words, words) * _product(others, others)) ** 0.5
     return both / lengths if lengths > 0 else 0.0
 
 
-def _product(words: Sequence[str], others: Sequence[str]) -> float:
-    return sum(telling(a) * telling(b) * near(a, b) for a in words for b in others)
+@lru_cache(maxsize=4_096)
+def _product(words: tuple[str, ...], others: tuple[str, ...]) -> float:
+    ours, theirs = ([(word, telling(word)) for word in side] for side in (words, others))
+    return sum([much * little * near(a, b) for a, much in ours for b, little in theirs])
 
 
 @lru_cache(maxsize=16_384)
@@ -104,18 +127,25 @@ def _vector(word: str) -> _Vector | None:
         return None
     rows = [table.row(number) for number in pieces]
     if len(rows) == 1:
-        return _Vector(rows[0], _length(rows[0]), table.scales[pieces[0]])
-    scales = [table.scales[number] for number in pieces]
-    numbers = tuple(sum(map(mul, scales, column)) for column in zip(*rows, strict=True))
-    return _Vector(numbers, _length(numbers))
+        length = math.sqrt(_dot(rows[0], rows[0], whole=True))
+        return _Vector(rows[0], length, table.scales[pieces[0]], whole=True)
+    scaled = [(table.scales[number], row) for number, row in zip(pieces, rows, strict=True)]
+    if _numpy():
+        numbers = sum(scale * row for scale, row in scaled)
+    else:
+        scales = [scale for scale, _ in scaled]
+        numbers = tuple(sum(map(mul, scales, column)) for column in zip(*rows, strict=True))
+    return _Vector(numbers, math.sqrt(_dot(numbers, numbers, whole=False)))
 
 
-def _length(numbers: Sequence[float]) -> float:
-    return math.sqrt(_dot(numbers, numbers))
-
-
-def _dot(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    return float(sum(map(mul, ours, theirs)))
+def _dot(ours: Any, theirs: Any, *, whole: bool) -> float:
+    numpy = _numpy()
+    if numpy is None:
+        return float(sum(map(mul, ours, theirs)))
+    if whole:
+        return float(numpy.dot(ours, theirs))
+    # The dot product of numpy adds fractions in another order.
+    return float(sum(numpy.multiply(ours, theirs).tolist()))
 
 
 def _pieces(word: str, known: dict[str, int]) -> list[int]:

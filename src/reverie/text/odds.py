@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from operator import mul
+from types import ModuleType
+from typing import Any
 
 from reverie.text.comparison import Verdict
 from reverie.text.signs import Signs
@@ -41,7 +44,7 @@ class Network:
     readings: list[list[float]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Weights:
     """The signs by name, what is usual for each, and the networks that weigh them."""
 
@@ -49,6 +52,13 @@ class Weights:
     means: list[float]
     spreads: list[float]
     networks: list[Network]
+
+    @cached_property
+    def arrays(self) -> tuple[Any, Any, Any]:
+        """Means, spreads, and the hidden rows of all networks as columns."""
+        array = sys.modules["numpy"].array
+        rows = [row for network in self.networks for row in network.hidden]
+        return array(self.means), array(self.spreads), array(rows).T.copy()
 
 
 def ruled(verdict: Verdict) -> dict[str, float]:
@@ -65,17 +75,38 @@ def ruled(verdict: Verdict) -> dict[str, float]:
 def odds(signs: Signs) -> Odds:
     """How a new text probably relates to an old one; a sign that is not known counts as usual."""
     weights = _weights()
+    numpy = sys.modules.get("numpy")
+    hidden = _hidden(weights, signs) if numpy is None else _hidden_by(numpy, weights, signs)
+    answers, start = [], 0
+    for network in weights.networks:
+        end = start + len(network.hidden)
+        answers.append(_answer(network, hidden[start:end]))
+        start = end
+    return Odds(*(sum(column) / len(answers) for column in zip(*answers, strict=True)))
+
+
+def _hidden(weights: Weights, signs: Signs) -> list[float]:
+    """The sums of the hidden layers, one network after the other."""
     given = [
         max(-_FURTHEST, min(_FURTHEST, (signs.get(name, mean) - mean) / spread))
         for name, mean, spread in zip(weights.names, weights.means, weights.spreads, strict=True)
     ]
-    answers = [_answer(network, given) for network in weights.networks]
-    return Odds(*(sum(column) / len(answers) for column in zip(*answers, strict=True)))
+    return [one for network in weights.networks for one in _sums(network.hidden, given)]
 
 
-def _answer(network: Network, given: Sequence[float]) -> list[float]:
-    hidden = [max(0.0, one) for one in _sums(network.hidden, given)]
-    sums = _sums(network.readings, hidden)
+def _hidden_by(numpy: ModuleType, weights: Weights, signs: Signs) -> list[float]:
+    """The same where numpy is loaded anyway: a sum of rows, in the same order, and no product."""
+    means, spreads, columns = weights.arrays
+    values = numpy.array(
+        [signs.get(n, m) for n, m in zip(weights.names, weights.means, strict=True)]
+    )
+    given = numpy.concatenate(([1.0], ((values - means) / spreads).clip(-_FURTHEST, _FURTHEST)))
+    sums: list[float] = numpy.add.reduce(columns * given[:, None], axis=0).tolist()
+    return sums
+
+
+def _answer(network: Network, sums: Sequence[float]) -> list[float]:
+    sums = _sums(network.readings, [max(0.0, one) for one in sums])
     top = max(sums)
     shares = [math.exp(one - top) for one in sums]
     total = sum(shares)

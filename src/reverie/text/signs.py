@@ -42,6 +42,8 @@ OPPOSITES = frozenset(frozenset(pair.split()) for pair in _OPPOSITE.split(","))
 _WEAKLY_OPPOSED = frozenset({"a", "de"})
 _VALUES = ("number", "day")
 _KINDS_OF_VALUES = ("time of day", "weekday", "date", "sum", "duration", "measure", "number")
+_IN_BOTH = [(kind, f"{kind} in both") for kind in _KINDS_OF_VALUES]
+_IN_ONE = [(kind, f"{kind} in one") for kind in _KINDS_OF_VALUES]
 _MONEY = frozenset({"euro", "dollar", "pound", "franc", "cent"})
 _MOST_VALUES = 3
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -97,19 +99,33 @@ class _Side:
         return sum(token.kind in kinds for token in self.tokens)
 
 
+def share_anything(signs: Signs) -> bool:
+    """Whether both have a word, a value or a name in common; otherwise no odds count."""
+    names = ("least alike", "same values", "values in common", "names in common")
+    return any(signs[name] > 0 for name in names)
+
+
 def signs_of(
     texts: tuple[str, str],
     ours: Sequence[Statement],
     theirs: Sequence[Statement],
     change: Change,
     language: str,
+    *,
+    whole: bool = True,
 ) -> dict[str, float]:
-    """What speaks for and against, by name; the texts are the new and the old one."""
+    """What speaks for and against, by name; the texts are the new and the old one.
+
+    Unless `whole`, the first signs are enough where these share nothing.
+    """
     all_ours, all_theirs = (_content(side) for side in (ours, theirs))
     alone = differing(all_ours, all_theirs)
     new, old = _Side(ours, all_ours, alone[0]), _Side(theirs, all_theirs, alone[1])
     found = _words_in_common(new, old, language)
     found |= _values_and_names(new, old)
+    found |= _agreement(texts, language)
+    if not whole and not share_anything(found):
+        return found
     found |= _subjects(new, old)
     found |= _figures(new, old)
     found |= _rest(new, old)
@@ -133,7 +149,6 @@ def signs_of(
     )
     found |= _kinds_of_values(new, old)
     found["another language"] = float(language != "english")
-    found |= _agreement(texts, language)
     found |= wording_signs(texts, (all_ours, all_theirs), alone)
     return found | meaning_signs((all_ours, all_theirs), alone)
 
@@ -242,8 +257,8 @@ def _kinds_of_values(new: _Side, old: _Side) -> dict[str, float]:
     """Whether both name a time of day, a weekday, a sum, …, or only one of them."""
     kinds = [{_kind_of_value(t) for t in side.tokens if t.kind in _VALUES} for side in (new, old)]
     both, one = kinds[0] & kinds[1], kinds[0] ^ kinds[1]
-    found = {f"{kind} in both": float(kind in both) for kind in _KINDS_OF_VALUES}
-    return found | {f"{kind} in one": float(kind in one) for kind in _KINDS_OF_VALUES}
+    found = {name: float(kind in both) for kind, name in _IN_BOTH}
+    return found | {name: float(kind in one) for kind, name in _IN_ONE}
 
 
 def _kind_of_value(token: Token) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from reverie.text.lexicon import amounts, folded, read_words
+from reverie.text.rewriting import may_match, rewritten
 from reverie.text.word_classes import LONGEST, Forms, Kind, Relation, Word, forms
 
 # The most statements per text, since each is compared with each of the other text.
@@ -84,6 +85,7 @@ class Change:
     beside: bool = False
 
 
+@lru_cache(maxsize=4_096)
 def claim_of(text: str) -> str:
     """The claim of a memory, without markup and reasons."""
     claim = _MARKUP.sub("", _REASON.split(text[:LONGEST], maxsplit=1)[0])
@@ -97,8 +99,13 @@ def reason_of(text: str) -> str:
 
 def sentences(text: str) -> list[str]:
     """The sentences of a claim that have words."""
+    return list(_sentences(text))
+
+
+@lru_cache(maxsize=4_096)
+def _sentences(text: str) -> tuple[str, ...]:
     found = _SENTENCE.split(claim_of(text), maxsplit=_MOST)
-    return [one for one in found if any(map(str.isalnum, one))] or [text]
+    return tuple(one for one in found if any(map(str.isalnum, one))) or (text,)
 
 
 @lru_cache(maxsize=16_384)
@@ -133,33 +140,32 @@ def change_in(text: str, language: str) -> Change:
 
 
 def _first(text: str, *patterns: re.Pattern[str] | None) -> str | None:
-    found = (pattern.search(text) for pattern in patterns if pattern is not None)
+    asked = (one for one in patterns if one is not None and may_match(one, text))
+    found = (pattern.search(text) for pattern in asked)
     return next((match[0].strip() for match in found if match), None)
 
 
 def _spelt(text: str, rules: Forms) -> str:
     """Without accents and contractions."""
-    plain = folded(text)
-    for pattern, replacement in rules.spelling:
-        plain = pattern.sub(replacement, plain)
-    return plain
+    return rewritten(folded(text), rules.spelling)
 
 
 def _prepared(sentence: str, rules: Forms) -> str:
     """Without "please remember that" and "from now on"; contractions and fixed phrases spelt out."""
     plain = _spelt(sentence, rules)
     for _ in range(3):
-        shorter = rules.frames.sub("", plain, count=1) if rules.frames else plain
+        if rules.frames is None or not may_match(rules.frames, plain):
+            break
+        shorter = rules.frames.sub("", plain, count=1)
         if shorter == plain or not shorter.strip():
             break
         plain = shorter
     if rules.counted:
         known = rules.numbers
         plain = rules.counted.sub(lambda match: str(known.get(match[0].lower(), match[0])), plain)
-    for pattern, replacement in rules.rewrites:
-        plain = pattern.sub(replacement, plain)
+    plain = rewritten(plain, rules.rewrites)
     for told in (rules.adverbs, rules.since):
-        plain = told.sub(" ", plain) if told else plain
+        plain = told.sub(" ", plain) if told and may_match(told, plain) else plain
     return plain
 
 

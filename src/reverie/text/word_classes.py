@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from reverie.text import words
 from reverie.text.numerals import number_words
+from reverie.text.rewriting import Rewrite
 
 Kind: TypeAlias = Literal["word", "number", "day", "name", "code", "speaker", "quantity"]
 Relation: TypeAlias = Literal["copula", "single", "multiple", "owner", "other"]
@@ -62,8 +63,8 @@ class Forms:
     denials: re.Pattern[str] | None = None
     splits: re.Pattern[str] | None = None
     former: tuple[re.Pattern[str], ...] = ()
-    spelling: tuple[tuple[re.Pattern[str], str], ...] = ()
-    rewrites: tuple[tuple[re.Pattern[str], str], ...] = ()
+    spelling: tuple[Rewrite, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
     counted: re.Pattern[str] | None = None
 
@@ -135,8 +136,8 @@ def forms(language: str) -> Forms:
             for number, group in enumerate(data["vague"], start=1)
             for verb in group.split()
         },
-        spelling=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["spelling"]),
-        rewrites=tuple((re.compile(a, re.IGNORECASE), b) for a, b in data["rewrites"]),
+        spelling=tuple(Rewrite.of(*pair) for pair in data["spelling"]),
+        rewrites=tuple(Rewrite.of(*pair) for pair in data["rewrites"]),
         numbers=number_words(language),
         counted=_counted(language),
     )
@@ -240,6 +241,7 @@ def _scores(text: str) -> tuple[int, ...]:
     return tuple(sum(word in _vocabulary(name) for word in found) for name in _READ)
 
 
+@lru_cache(maxsize=4_096)
 def language_of(*texts: str) -> str:
     """The language in which texts are compared; English when no function word tells."""
     found = [word for text in texts for word in _sample(text)]

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations, pairwise, takewhile
+from itertools import combinations, pairwise
 from posixpath import commonprefix
 
 from reverie.text.lexicon import folded
@@ -31,8 +31,7 @@ def wording_signs(
     alone: tuple[Sequence[Token], Sequence[Token]],
 ) -> dict[str, float]:
     """The signs of a new and an old text, their content words, and those that only one has."""
-    new, old = (_WORD.findall(folded(claim_of(text)).lower()) for text in texts)
-    found = _frame(new, old, *tokens)
+    found = _frame(_words_of(texts[0]), _words_of(texts[1]), *tokens)
     found |= _order(*tokens) | _places(*alone) | _modifiers(tokens, alone)
     found |= _possessors(texts)
     return found | {
@@ -40,6 +39,11 @@ def wording_signs(
         "letters": _letters_in_common(*tokens),
         "letters of the rest": _letters_in_common(*alone),
     }
+
+
+@lru_cache(maxsize=4_096)
+def _words_of(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(folded(claim_of(text)).lower()))
 
 
 def _frame(
@@ -61,9 +65,8 @@ def _frame(
 
 
 def _run(ours: Sequence[str], theirs: Sequence[str]) -> int:
-    return sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ours, theirs, strict=False))
-    )
+    pairs = enumerate(zip(ours, theirs, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(ours), len(theirs)))
 
 
 def _order(ours: Sequence[Token], theirs: Sequence[Token]) -> dict[str, float]:
@@ -148,11 +151,13 @@ def _begins(ours: str, theirs: str) -> float:
 
 def _letters_in_common(ours: Sequence[Token], theirs: Sequence[Token]) -> float:
     """How many groups of three letters both have: parts of compounds, other forms of a word."""
-    mine, other = (
-        frozenset[str]().union(*(_triples(t.word or t.key) for t in side))
-        for side in (ours, theirs)
-    )
+    mine, other = (_letters(tuple([t.word or t.key for t in side])) for side in (ours, theirs))
     return 2 * len(mine & other) / max(1, len(mine) + len(other))
+
+
+@lru_cache(maxsize=4_096)
+def _letters(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset[str]().union(*map(_triples, words))
 
 
 @lru_cache(maxsize=16_384)
