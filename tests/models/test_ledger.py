@@ -173,7 +173,7 @@ def test_all_projects_of_a_home_share_the_day(home: Home) -> None:
 def test_ledgers_of_long_ago_are_not_read(home: Home) -> None:
     old = home.ledger("p1")
     old.settle("", entry(0.4, at=NOON))
-    os.utime(old.path, (NOON - DAY, NOON - DAY))
+    os.utime(old.path, (NOON - 3 * DAY, NOON - 3 * DAY))
     assert home.ledger("p2").spent("main", "s1").day == 0
 
 

@@ -16,6 +16,8 @@ from reverie.core.window import CacheRules, Capabilities
 Kind: TypeAlias = Literal["anthropic", "openai"]
 
 LARGE = 1_000_000
+# What Anthropic and OpenAI charge for a request in a batch, of every price of the model.
+BATCH_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
