@@ -30,6 +30,7 @@ from reverie.learning.runs import note_run
 from reverie.learning.service import Learnt, open_store, run_of, spoken
 from reverie.learning.side_models import ModelChoice, choose_model, fresh_agents
 from reverie.learning.unread import UnreadTurns
+from reverie.models.catalog import batch_prices
 from reverie.recall.past_sessions import conversations
 
 if TYPE_CHECKING:
@@ -162,6 +163,15 @@ def _estimate(plan: ReadingPlan) -> float | None:
     sizes = [size + _AROUND_TOKENS for session in plan.open for size in session.pieces]
     rate = prices.cache_write_5m + _READ_AGAIN * prices.cache_read
     return sum(size * rate + _ANSWER_TOKENS * prices.output for size in sizes) / 1_000_000
+
+
+def batch_estimate(plan: ReadingPlan) -> float | None:
+    """The estimated cost as a batch: every piece is sent once, without a cache."""
+    prices = batch_prices(plan.choice.prices)
+    if prices is None:
+        return None
+    sizes = [size + _AROUND_TOKENS for session in plan.open for size in session.pieces]
+    return sum(size * prices.input + _ANSWER_TOKENS * prices.output for size in sizes) / 1_000_000
 
 
 # --- reading ---

@@ -107,7 +107,7 @@ class AnsweredModel(ModelWrapper):
 
 
 @asynccontextmanager
-async def fresh_agents(  # noqa: PLR0913 - whose agents, where, and what they are told
+async def fresh_agents(
     app: Workspace,
     model: str,
     session: str,

@@ -16,7 +16,7 @@ from reverie.core.request import Reply, Request
 from reverie.core.usage import Prices
 from reverie.errors import InputError, ReverieError
 from reverie.models import anthropic, openai, openai_chat, openai_responses
-from reverie.models.catalog import BATCH_SHARE
+from reverie.models.catalog import batch_prices
 from reverie.models.failures import sdk_failures
 from reverie.models.selection import OFFLINE, find_provider, make_model
 
@@ -57,6 +57,7 @@ class Found:
 class Batches(Protocol):
     """The batches of one model at its provider. Failures are `ReverieError`s."""
 
+    name: str
     prices: Prices | None
 
     async def submit(self, token: str, requests: Mapping[str, Request]) -> str:
@@ -110,16 +111,12 @@ def open_batches(settings: Settings, name: str) -> Batches:
     raise InputError(f"the provider of {name} has no batches that Reverie can use")
 
 
-def batch_prices(prices: Prices | None) -> Prices | None:
-    """What a model costs in a batch."""
-    return prices.scaled(BATCH_SHARE) if prices else None
-
-
 class AnthropicBatches:
     """Message Batches. They carry no name, so that only the results tell whose a batch is."""
 
     def __init__(self, model: anthropic.AnthropicModel) -> None:
         self._model = model
+        self.name = model.name
         self.prices = batch_prices(model.prices)
 
     async def submit(self, token: str, requests: Mapping[str, Request]) -> str:
@@ -130,12 +127,12 @@ class AnthropicBatches:
         made: Any = [{"custom_id": id_, "params": body} for id_, body in bodies.items()]
         more: Any = {"betas": betas} if betas else {}
         api = await self._api()
-        with sdk_failures(self._model.name):
+        with sdk_failures(self.name):
             return str((await api.create(requests=made, **more)).id)
 
     async def find(self, token: str, size: int, at: float) -> Found:
         api, unsure = await self._api(), False
-        with sdk_failures(self._model.name):
+        with sdk_failures(self.name):
             async for batch in api.list(limit=100):
                 created = batch.created_at.timestamp()
                 if created < at - _SKEW:
@@ -151,7 +148,7 @@ class AnthropicBatches:
 
     async def poll(self, batch: str) -> bool:
         api = await self._api()
-        with sdk_failures(self._model.name):
+        with sdk_failures(self.name):
             try:
                 return bool((await api.retrieve(batch)).processing_status == "ended")
             except Exception as error:
@@ -161,7 +158,7 @@ class AnthropicBatches:
 
     async def collect(self, batch: str) -> dict[str, Answer]:
         api, answers = await self._api(), {}
-        with sdk_failures(self._model.name):
+        with sdk_failures(self.name):
             try:
                 async for line in await api.results(batch):
                     answers[line.custom_id] = _claude_answer(line.result)
@@ -173,12 +170,12 @@ class AnthropicBatches:
 
     async def cancel(self, batch: str) -> None:
         api = await self._api()
-        with sdk_failures(self._model.name):
+        with sdk_failures(self.name):
             await api.cancel(batch)
 
     async def delete(self, batch: str) -> None:
         api = await self._api()
-        with sdk_failures(self._model.name):
+        with sdk_failures(self.name):
             await api.delete(batch)
 
     async def aclose(self) -> None:
@@ -207,6 +204,7 @@ class OpenAIBatches:
 
     def __init__(self, model: openai.OpenAIModel) -> None:
         self._model = model
+        self.name = model.name
         self.prices = batch_prices(model.prices)
         chat = model.protocol == "chat"
         self._url: Any = "/v1/chat/completions" if chat else "/v1/responses"
@@ -215,7 +213,7 @@ class OpenAIBatches:
     async def submit(self, token: str, requests: Mapping[str, Request]) -> str:
         lines = [json.dumps(self._line(id_, request)) for id_, request in requests.items()]
         sdk = await self._sdk()
-        with sdk_failures(self._model.name):
+        with sdk_failures(self.name):
             data = (_file_name(token), "\n".join(lines).encode())
             file = await sdk.files.create(file=data, purpose="batch")
             batch = await sdk.batches.create(
@@ -233,7 +231,7 @@ class OpenAIBatches:
 
     async def find(self, token: str, size: int, at: float) -> Found:
         sdk = await self._sdk()
-        with sdk_failures(self._model.name):
+        with sdk_failures(self.name):
             async for batch in sdk.batches.list(limit=100):
                 if batch.created_at < at - _SKEW:
                     break
@@ -254,7 +252,7 @@ class OpenAIBatches:
         if found is None:
             return {"": GONE}
         sdk, answers = await self._sdk(), {"": _without_answer(found)}
-        with sdk_failures(self._model.name):
+        with sdk_failures(self.name):
             for file in filter(None, (found.error_file_id, found.output_file_id)):
                 text = (await sdk.files.content(file)).text
                 for line in filter(str.strip, text.splitlines()):
@@ -275,7 +273,7 @@ class OpenAIBatches:
 
     async def cancel(self, batch: str) -> None:
         sdk = await self._sdk()
-        with sdk_failures(self._model.name):
+        with sdk_failures(self.name):
             await sdk.batches.cancel(batch)
 
     async def delete(self, batch: str) -> None:
@@ -283,7 +281,7 @@ class OpenAIBatches:
         found, sdk = await self._retrieve(batch), await self._sdk()
         if found is None:
             return
-        with sdk_failures(self._model.name):
+        with sdk_failures(self.name):
             for file in (found.input_file_id, found.output_file_id, found.error_file_id):
                 if file:
                     await sdk.files.delete(file)
@@ -294,7 +292,7 @@ class OpenAIBatches:
     async def _retrieve(self, batch: str) -> Any:
         """The batch; None if the provider does not know it."""
         sdk = await self._sdk()
-        with sdk_failures(self._model.name):
+        with sdk_failures(self.name):
             try:
                 return await sdk.batches.retrieve(batch)
             except Exception as error:

@@ -154,6 +154,11 @@ def find(name: str) -> Row | None:
     return row
 
 
+def batch_prices(prices: Prices | None) -> Prices | None:
+    """What a model costs in a batch; None if its price is not known."""
+    return prices.scaled(BATCH_SHARE) if prices else None
+
+
 def similar(name: str) -> list[str]:
     """Known names that are close to a mistyped one."""
     return get_close_matches(name, _BY_NAME, n=3, cutoff=0.5)

@@ -32,6 +32,7 @@ from reverie.clients.install.json_text import Malformed
 from reverie.clients.mcp.calls import read_only_tool
 from reverie.errors import InputError, ReverieError
 from reverie.events import Event, MemoriesSaved, TroubleNoted
+from reverie.learning import ended_sessions
 from reverie.workspace import Workspace
 
 # The most a session's start waits, and how often it looks.
@@ -108,6 +109,8 @@ log = logging.getLogger(__name__)
 MOST_PROJECTS = 16
 MOST_SESSIONS = 512
 LIMIT_SECONDS = 25.0
+# A process that looks after the batches of a project is started at most this often.
+BATCH_SECONDS = 300.0
 OTHER = "other"
 # Takes what servers have told when the hook is answered. Claude Code has chosen its tools by then: the
 # newest release adds later ones behind the conversation.
@@ -137,6 +140,7 @@ class Service:
         self._roots: OrderedDict[str, Path] = OrderedDict()
         self._opening = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
+        self._batches_begun: dict[Path, float] = {}
         self.tallies: dict[str, Tally] = {}
 
     async def hook(self, client: str, event: str, body: bytes, project: str = "") -> bytes:
@@ -175,6 +179,14 @@ class Service:
                 return json.dumps(await asyncio.to_thread(work)).encode()
         finally:
             tally.milliseconds.append((time.perf_counter() - began) * 1_000)
+
+    def look_after_batches(self) -> None:
+        """Start a process for each project that has a batch to collect or ended sessions to submit."""
+        for root, service in self._services.items():
+            late = time.monotonic() - self._batches_begun.get(root, -BATCH_SECONDS) >= BATCH_SECONDS
+            if late and ended_sessions.due(service.app):
+                self._batches_begun[root] = time.monotonic()
+                self._queue.begin_batches(root)
 
     async def aclose(self) -> None:
         for service in self._services.values():

@@ -119,7 +119,7 @@ class WorkQueue:
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[str, Work] = {}
         self._task: asyncio.Task[None] | None = None
-        self._dreams: list[subprocess.Popen[bytes]] = []
+        self._started: list[subprocess.Popen[bytes]] = []
 
     @property
     def busy(self) -> bool:
@@ -131,16 +131,23 @@ class WorkQueue:
 
     def begin_dream(self, root: Path) -> None:
         """Start a dream in a process that outlives the daemon."""
-        command = [sys.executable, "-P", "-m", "reverie", "dream"]
-        command += ["--project", str(root), "--home", str(self._home), "--quiet"]
-        null = subprocess.DEVNULL
-        self._dreams.append(
-            subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
-        )
+        self._begin(root, "dream")
         log.info("started a dream of %s", root)
 
+    def begin_batches(self, root: Path) -> None:
+        """Look after the batches of a project in a process that outlives the daemon."""
+        self._begin(root, "extract", "--when-idle")
+
+    def _begin(self, root: Path, *arguments: str) -> None:
+        command = [sys.executable, "-P", "-m", "reverie", *arguments]
+        command += ["--project", str(root), "--home", str(self._home), "--quiet"]
+        null = subprocess.DEVNULL
+        self._started.append(
+            subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
+        )
+
     def reap(self) -> None:
-        self._dreams = [dream for dream in self._dreams if dream.poll() is None]
+        self._started = [one for one in self._started if one.poll() is None]
 
     async def drain(self, seconds: float) -> None:
         """Wait for the queued work to finish, for at most this long."""
