@@ -101,7 +101,12 @@ async def test_the_checks_are_those_of_an_ordinary_reading(desk: Desk) -> None:
         return ToolCall("Write", {"path": path, "content": f"---\n{head}---\n\n{text}\n"})
 
     secret = "The deploy key is ghp_16C7e42F292c6912E7710c838347Ae178B4a."
-    desk.provider.script([write("payroll", PAYROLL), write("key", secret)])
+    # The write to the index is refused, because it was not read before; the model is not asked about it.
+    index = folder / "MEMORY.md"
+    index.parent.mkdir(parents=True, exist_ok=True)
+    index.write_text("- [Old](old.md) — old\n")
+    line = ToolCall("Write", {"path": str(index), "content": "- [Payroll](project_payroll.md)\n"})
+    desk.provider.script([write("payroll", PAYROLL), write("key", secret), line])
     desk.provider.end_batches()
     [one] = (await collect(app)).read
     # What only the assistant said waits for the person; a secret goes nowhere.
@@ -143,6 +148,20 @@ async def test_what_has_no_answer_is_read_once_in_the_ordinary_way(desk: Desk) -
     assert "too strange" in done.notes[1]
     assert held(app) == pytest.approx(0)
     assert (Pending.of(app).load(), plan_reading(app).open) == ([], ())
+
+
+async def test_the_ordinary_way_is_tried_once(desk: Desk) -> None:
+    talked(desk.place, "s1", PAYROLL)
+    app = desk.app()
+    sent = await send(app)
+    assert sent.batch is not None
+    # A process has begun to read it in the ordinary way, and died.
+    Pending.of(app).put(sent.batch.with_again(sent.batch.pieces[0].id))
+    desk.provider.end_batches(expired=(0,))
+    done = await collect(app)
+    assert (done.read, list(app.ledger.entries()), held(app)) == ((), [], 0)
+    # It is for the person to read it again.
+    assert len(plan_reading(app).open) == 1
 
 
 async def test_a_cap_leaves_out_what_does_not_fit(desk: Desk) -> None:

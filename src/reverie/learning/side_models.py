@@ -18,6 +18,7 @@ from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Reply, Request, StreamItem
 from reverie.core.usage import DREAM, Purpose
 from reverie.events import Announce, no_listener
+from reverie.memory.format.manifest import is_index
 from reverie.models.selection import OFFLINE, find_row, price_of
 from reverie.models.wrappers import ModelWrapper
 from reverie.settings.sources import environment
@@ -83,7 +84,8 @@ def _most(app: Workspace, purpose: Purpose) -> float | None:
 class AnsweredModel(ModelWrapper):
     """Gives a reply that a batch brought, then goes on with the model itself, at its full price.
 
-    The model is not asked again only to say that it is done: after writes that all went well it is.
+    The model is not asked again only to say that it is done: after writes that went well it is. The
+    index need not be among them: the keeper writes its lines.
     """
 
     model: Model
@@ -102,8 +104,16 @@ class AnsweredModel(ModelWrapper):
 
     def _wrote_all(self, request: Request) -> bool:
         calls = [block for block in self.reply.blocks if isinstance(block, ToolUse)]
-        failed = any(result.is_error for result in request.messages[-1].tool_results)
-        return not failed and all(call.name in WRITING for call in calls)
+        results = request.messages[-1].tool_results
+        failed = {result.tool_use_id for result in results if result.is_error}
+        return all(
+            call.name in WRITING and (call.id not in failed or is_index(_written(call)))
+            for call in calls
+        )
+
+
+def _written(call: ToolUse) -> str:
+    return str(call.input.get("path") or call.input.get("file_path"))
 
 
 @asynccontextmanager
