@@ -173,7 +173,7 @@ def test_all_projects_of_a_home_share_the_day(home: Home) -> None:
 def test_ledgers_of_long_ago_are_not_read(home: Home) -> None:
     old = home.ledger("p1")
     old.settle("", entry(0.4, at=NOON))
-    os.utime(old.path, (NOON - DAY, NOON - DAY))
+    os.utime(old.path, (NOON - 3 * DAY, NOON - 3 * DAY))
     assert home.ledger("p2").spent("main", "s1").day == 0
 
 
@@ -315,3 +315,30 @@ class TestDisk:
         home.folder.write_text("in the way")
         with pytest.raises(StorageError, match="cannot take the lock"):
             home.ledger().reserve("main", "s1", 1, Caps(day=1))
+
+
+class TestBatches:
+    """Money for a batch stays reserved without a process, and is settled once."""
+
+    def test_a_reservation_outlives_its_process_and_the_day(
+        self, home: Home, clock: FixedClock
+    ) -> None:
+        ledger, caps = home.ledger("p1"), Caps(day=1)
+        assert allowed(ledger.reserve_batch("b-0", "extract", "s1", 0.7, caps)) == "b-0"
+        assert isinstance(home.ledger("p2").reserve("extract", "s2", 0.4, caps), Refused)
+        clock.advance(DAY)
+        assert home.ledger("p1").spent("extract", "s1").purpose == 0.7
+        assert isinstance(ledger.reserve_batch("b-1", "extract", "s1", 0.4, caps), Refused)
+        clock.advance(1.5 * DAY)
+        assert home.ledger("p1").spent("extract", "s1").purpose == 0
+
+    def test_it_is_settled_once(self, home: Home) -> None:
+        ledger = home.ledger("p1")
+        ledger.reserve_batch("b-0", "extract", "s1", 0.7, Caps(day=9))
+        ledger.reserve_batch("b-1", "extract", "s1", 0.7, Caps(day=9))
+        for _ in range(2):
+            home.ledger("p1").settle_batch("b-0", entry(0.2, at=NOON))
+            home.ledger("p1").settle_batch("b-1", None)
+        home.ledger("p1").settle_batch("b-1", entry(0.2, at=NOON))
+        assert len(list(ledger.entries())) == 1
+        assert home.ledger("p1").spent("main", "").day == pytest.approx(0.2)

@@ -44,6 +44,7 @@ compaction_… | [W][D] |
 stream-options | [D] |
 | OpenAI: reasoning and compaction items are unchanged | encrypted-content | [W] |
 | OpenAI: 1 to 2,048 texts to embed, none of them empty | embeddings | [D] |
+| batches: ids unique and short, no streams; each request by the rules above | batch | [W][D] |
 
 The prompt cache: entries only at breakpoints, look-back of 20 blocks, minimum size per model,
 5 minutes or 1 hour on the test's clock, refreshed by a read, readable once the writer's response

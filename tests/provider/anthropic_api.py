@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tests.provider import anthropic_rules as rules
 from tests.provider import anthropic_wire as wire
 from tests.provider import compaction, shapes, thinking, turns
+from tests.provider.batches import AnthropicBatchesApi
 from tests.provider.blocks import Json, Prompt, listed, parse_prompt
 from tests.provider.cache import Plan
 from tests.provider.diagnostics import Fingerprint, diagnose
@@ -103,6 +104,7 @@ class AnthropicApi:
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
         self._outlet = Outlet(provider, self.family)
+        self.batches = AnthropicBatchesApi(provider, self.messages)
 
     def messages(self, request: RecordedRequest, request_id: str) -> Delivery:
         reading = read(self._provider, request)

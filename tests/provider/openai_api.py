@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.provider import openai_wire as wire
+from tests.provider.batches import OpenAiBatchesApi
 from tests.provider.blocks import Json, canonical, count_json, count_text, listed
 from tests.provider.embeddings import check_embeddings, render_embeddings
 from tests.provider.models import OPENAI
@@ -71,6 +72,8 @@ class OpenAiApi:
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
         self._outlet = Outlet(provider, self.family)
+        answering = {"/v1/chat/completions": self.chat, "/v1/responses": self.responses}
+        self.batches = OpenAiBatchesApi(provider, answering)
 
     def _charge(self, model: str, pieces: tuple[Piece, ...]) -> Charge:
         total = sum(piece.tokens for piece in pieces)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tests.provider.batches import Desk
 from tests.provider.blocks import Json
 from tests.provider.cache import PromptCache
 from tests.provider.clock import Clock
@@ -50,6 +51,7 @@ class Provider:
         self.cache = PromptCache(self.clock)
         self.prefix_cache = PrefixCache(self.clock)
         self.seal = Seal()
+        self.batches = Desk()
         self.fingerprints: dict[str, Fingerprint] = {}
         self.responses: dict[str, list[Json]] = {}
         self.violations: list[Violation] = []
@@ -93,6 +95,10 @@ class Provider:
         """Answer with this function whenever the queue is empty, instead of the echo."""
         self._fallback = responder
 
+    def end_batches(self, *, expired: tuple[int, ...] = ()) -> None:
+        """Answer the requests of all batches; those at these places of a batch expire."""
+        self.batches.end(self, expired=expired)
+
     def expect_break(self, reason: str, *, within: int = 1) -> None:
         """The next request changes its prefix, or one of the next `within`."""
         self._registered.append(Registration("break", reason, len(self.requests), within))
@@ -130,7 +136,7 @@ class Provider:
 
     def close(self) -> None:
         """Open every gate, so that no response of this provider waits any longer."""
-        for gate in self._gates:
+        for gate in (*self._gates, *self.batches.gates.values()):
             gate.release()
 
     # --- for the server ---

@@ -47,8 +47,9 @@ def _authenticate(request: Request, api: Api) -> None:
         raise Rejection("auth", "Incorrect API key provided", status=401)
 
 
-def _parse(raw: bytes, method: str) -> Json:
-    if method == "GET":
+def _parse(raw: bytes, method: str, kind: str) -> Json:
+    bare = method == "DELETE" or (method == "POST" and not raw)
+    if method == "GET" or bare or kind.startswith("multipart/"):
         return {}
     try:
         parsed = json.loads(raw)
@@ -75,9 +76,29 @@ class _Site:
             Route("/v1/responses/compact", self._endpoint("openai.compact"), methods=post),
             Route("/v1/responses/input_tokens", self._endpoint("openai.count"), methods=post),
             Route("/v1/embeddings", self._endpoint("openai.embeddings"), methods=post),
+            *self._batch_routes(),
             Route("/v1/models", self._endpoint("models"), methods=get),
             Route("/v1/models/{name}", self._endpoint("model"), methods=get),
         ]
+
+    def _batch_routes(self) -> list[Route]:
+        table = (
+            ("POST", "/v1/messages/batches", "anthropic.batches.create"),
+            ("GET", "/v1/messages/batches", "anthropic.batches.list"),
+            ("GET", "/v1/messages/batches/{id}", "anthropic.batches.retrieve"),
+            ("DELETE", "/v1/messages/batches/{id}", "anthropic.batches.delete"),
+            ("POST", "/v1/messages/batches/{id}/cancel", "anthropic.batches.cancel"),
+            ("GET", "/v1/messages/batches/{id}/results", "anthropic.batches.results"),
+            ("POST", "/v1/files", "openai.batches.upload"),
+            ("GET", "/v1/files", "openai.batches.files"),
+            ("GET", "/v1/files/{id}/content", "openai.batches.content"),
+            ("DELETE", "/v1/files/{id}", "openai.batches.remove"),
+            ("POST", "/v1/batches", "openai.batches.create"),
+            ("GET", "/v1/batches", "openai.batches.list"),
+            ("GET", "/v1/batches/{id}", "openai.batches.retrieve"),
+            ("POST", "/v1/batches/{id}/cancel", "openai.batches.cancel"),
+        )
+        return [Route(path, self._endpoint(name), methods=[verb]) for verb, path, name in table]
 
     def _endpoint(self, name: str) -> Callable[[Request], Awaitable[Delivery]]:
         async def endpoint(request: Request) -> Delivery:
@@ -96,7 +117,7 @@ class _Site:
         body: Json = {}
         try:
             _authenticate(request, api)
-            body = _parse(raw, request.method)
+            body = _parse(raw, request.method, request.headers.get("content-type", ""))
         except Rejection as rejection:
             problem = rejection
         record = provider.receive(
@@ -124,6 +145,8 @@ def _full_name(name: str, request: Request) -> str:
 
 def _handler(api: Api, name: str) -> Handler:
     verb = name.split(".")[1]
+    if verb == "batches":
+        return lambda record, _: api.batches.handle(name.split(".")[2], record)
     if isinstance(api, AnthropicApi):
         return {
             "messages": api.messages,

@@ -165,14 +165,23 @@ class FreshAgents:
     async def run(self, task: Task, hear: events.Announce = events.no_listener) -> Finished:
         """Give a new agent its task and wait for it; raises what its model raises."""
         model = self.model_for(task.purpose)
-        most = min(_MOST_OUTPUT, model.capabilities.max_output or _MOST_OUTPUT)
-        head = Head(model.name, (Text(_SYSTEM),), self.toolbox.specs, Options(max_tokens=most))
+        head = self._head(model)
         with Journal(_free_path(self.folder, task.purpose), self.scrubber) as journal:
             side = Conversation(
                 journal, model, self.clock, purpose=task.purpose, policy=self.policy
             )
             side.open(self.session, head)
             return await fork(side, self.toolbox, task, self.announce, hear)
+
+    def opening(self, purpose: Purpose, directive: str) -> Request:
+        """The request with which an agent begins a task, for a batch: it asks for no cache."""
+        blocks = directive_blocks((), directive)
+        said = new_message("user", *blocks, at=self.clock.now(), origin="reverie")
+        return Request(self._head(self.model_for(purpose)), (said,))
+
+    def _head(self, model: Model) -> Head:
+        most = min(_MOST_OUTPUT, model.capabilities.max_output or _MOST_OUTPUT)
+        return Head(model.name, (Text(_SYSTEM),), self.toolbox.specs, Options(max_tokens=most))
 
 
 def _free_path(folder: Path, purpose: Purpose) -> Path:

@@ -175,9 +175,9 @@ def _names(paths: frozenset[Path]) -> str:
 
 
 _LOOK = frozenset({"Read", "Grep", "Glob", "Bash"})
-_WRITE = frozenset({"Edit", "Write"})
+WRITING = frozenset({"Edit", "Write"})
 # The tools that a fenced agent can use.
-FENCED = _LOOK | _WRITE
+FENCED = _LOOK | WRITING
 
 
 def fenced(folder: Path) -> Permission:
@@ -190,7 +190,7 @@ def fenced(folder: Path) -> Permission:
             return ALLOWED
         if name in _LOOK:
             return Denied(f"{call.headline}: only commands that certainly read may be run here")
-        if name not in _WRITE:
+        if name not in WRITING:
             return Denied(f"{name} may not be used here; Read, Grep, Glob, Edit and Write may")
         if call.paths and all(_is_memory(path, root) for path in call.paths):
             return ALLOWED

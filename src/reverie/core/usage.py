@@ -74,6 +74,18 @@ class Prices:
             return self.long
         return self
 
+    def scaled(self, factor: float) -> Prices:
+        """The same prices times a factor, as providers charge for a batch."""
+        return Prices(
+            self.input * factor,
+            self.output * factor,
+            self.cache_read * factor,
+            self.cache_write_5m * factor,
+            self.cache_write_1h * factor,
+            self.long_above,
+            self.long.scaled(factor) if self.long else None,
+        )
+
     def cost(self, usage: Usage) -> float:
         """Dollars for one call. Tiers depend on the call's prompt, so sums of usage cannot be priced."""
         rate = self.tier(usage.prompt)

@@ -25,15 +25,18 @@ from reverie.files.json_files import read_json, write_json
 from reverie.learning import extraction
 from reverie.learning.extraction.fork import Settled, proposals, settle
 from reverie.learning.extraction.prompts import batches, past_directive
+from reverie.learning.pending import Pending
 from reverie.learning.runs import note_run
 from reverie.learning.service import Learnt, open_store, run_of, spoken
 from reverie.learning.side_models import ModelChoice, choose_model, fresh_agents
 from reverie.learning.unread import UnreadTurns
+from reverie.models.catalog import batch_prices
 from reverie.recall.past_sessions import conversations
 
 if TYPE_CHECKING:
     from reverie.agent.fork import SideAgents
     from reverie.core.messages import Message
+    from reverie.core.request import Reply
     from reverie.learning.service import ExtractionStore
     from reverie.workspace import Workspace
 
@@ -121,7 +124,13 @@ def plan_reading(
     found = conversations(app.project, {}) if chosen is None else chosen
     cursors = {} if again else _cursors(app)
     by: By = "model" if choice.model else "rules"
-    sessions = tuple(_past(name, path, cursors.get(name), by) for name, path in found.items())
+    in_a_batch = Pending.of(app).sessions if choice.model else frozenset()
+    sessions = tuple(
+        PastSession(name, path, problem="it waits in a batch: reverie extract --status")
+        if name in in_a_batch
+        else _past(name, path, cursors.get(name), by)
+        for name, path in found.items()
+    )
     plan = ReadingPlan(sessions, choice)
     return replace(plan, cost=_estimate(plan)) if choice.model else plan
 
@@ -156,12 +165,21 @@ def _estimate(plan: ReadingPlan) -> float | None:
     return sum(size * rate + _ANSWER_TOKENS * prices.output for size in sizes) / 1_000_000
 
 
+def batch_estimate(plan: ReadingPlan) -> float | None:
+    """The estimated cost as a batch: every piece is sent once, without a cache."""
+    prices = batch_prices(plan.choice.prices)
+    if prices is None:
+        return None
+    sizes = [size + _AROUND_TOKENS for session in plan.open for size in session.pieces]
+    return sum(size * prices.input + _ANSWER_TOKENS * prices.output for size in sizes) / 1_000_000
+
+
 # --- reading ---
 
 
 async def read_sessions(app: Workspace, plan: ReadingPlan) -> AsyncIterator[ReadSession]:
     """Read one session after the other, within the spend caps, and yield each result."""
-    reader = _Reader(app, plan.choice)
+    reader = Reader(app, plan.choice)
     for session in plan.open:
         yield await reader.read(session)
 
@@ -171,7 +189,7 @@ async def learn_with_model(app: Workspace, messages: Sequence[Message]) -> Learn
 
     Without a model, or when it fails, the rules alone decide; the reason is among the troubles.
     """
-    reader = _Reader(app, choose_model(app, EXTRACT))
+    reader = Reader(app, choose_model(app, EXTRACT))
     learnt = await reader.learn("", "extract-added", ((), messages), lambda cursor: None)
     refused = len(learnt.troubles)
     done = Settled(learnt.saved, learnt.waiting, learnt.left)
@@ -181,24 +199,39 @@ async def learn_with_model(app: Workspace, messages: Sequence[Message]) -> Learn
 
 
 @dataclass(slots=True)
-class _Reader:
-    """Reads with the model until its first failure, then by rules alone."""
+class Reader:
+    """Reads with the model until its first failure, then by rules alone.
+
+    Of what the rules have read already, `answer` is the model's reply, if a batch brought one.
+    """
 
     app: Workspace
     choice: ModelChoice
+    rules: bool = True
+    answer: Reply | None = None
     _failed: str = ""
     _events: list[Event] = field(default_factory=list)
 
     async def read(self, session: PastSession) -> ReadSession:
         account = f"extract-{session.name}"
-        paid = len(self._costs(account))
+        paid = self.paid(account)
         messages = await asyncio.to_thread(session.load)
-        mark = partial(self._mark, session.name)
+        mark = partial(self.mark, session.name)
         learnt = await self.learn(session.name, account, messages, mark)
+        return self.outcome(session.name, account, learnt, session.count, paid)
+
+    def outcome(
+        self, session: str, account: str, learnt: Learnt, messages: int, paid: int
+    ) -> ReadSession:
+        """What was learnt, and what it cost beyond the first `paid` calls of the account."""
         costs = self._costs(account)[paid:]
         cost = None if None in costs else sum(cost or 0.0 for cost in costs)
         model = "" if self._failed else self.choice.model
-        return ReadSession(session.name, learnt, session.count, model, cost)
+        return ReadSession(session, learnt, messages, model, cost)
+
+    def paid(self, account: str) -> int:
+        """How many calls of this account are in the ledger."""
+        return len(self._costs(account))
 
     async def learn(
         self,
@@ -222,7 +255,8 @@ class _Reader:
         if not self.choice.model or self._failed:
             return None
         folder = self.app.project.sessions / account / "forks"
-        opening = fresh_agents(self.app, self.choice.model, account, folder, self._events.append)
+        model, tell = self.choice.model, self._events.append
+        opening = fresh_agents(self.app, model, account, folder, tell, self.answer)
         try:
             return await stack.enter_async_context(opening)
         except ReverieError as error:
@@ -239,7 +273,8 @@ class _Reader:
         learnt = Learnt()
         earlier, new = messages
         for piece in batches(new):
-            learnt = self._keep(learnt, store, extraction.find(piece, earlier), (*earlier, *piece))
+            by_rules = extraction.find(piece, earlier) if self.rules else ()
+            learnt = self._keep(learnt, store, by_rules, (*earlier, *piece))
             if agents is not None and not self._failed:
                 try:
                     found = await proposals(agents, store, piece, past=True)
@@ -272,7 +307,7 @@ class _Reader:
         note = f"{self.choice.model} is not asked any more, the rules read on: {error}"
         self._events.append(TroubleNoted("extraction", note))
 
-    def _mark(self, name: str, cursor: Cursor) -> None:
+    def mark(self, name: str, cursor: Cursor) -> None:
         """Store the cursor; the rules never overwrite the cursor of a model."""
         known = _cursors(self.app)
         before = known.get(name)

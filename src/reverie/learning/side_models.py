@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 
 from reverie.agent.fork import FreshAgents
 from reverie.agent.kit import standard_kit
-from reverie.agent.permissions import FENCED, Consent, nothing
+from reverie.agent.permissions import FENCED, WRITING, Consent, nothing
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
+from reverie.core.messages import Text, ToolUse
 from reverie.core.prompt_cache.breakpoints import placed
+from reverie.core.request import Reply, Request, StreamItem
 from reverie.core.usage import DREAM, Purpose
 from reverie.events import Announce, no_listener
+from reverie.memory.format.manifest import is_index
 from reverie.models.selection import OFFLINE, find_row, price_of
+from reverie.models.wrappers import ModelWrapper
 from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
@@ -76,15 +80,60 @@ def _most(app: Workspace, purpose: Purpose) -> float | None:
     return max(0.0, min(found)) if found else None
 
 
+@dataclass(slots=True)
+class AnsweredModel(ModelWrapper):
+    """Gives a reply that a batch brought, then goes on with the model itself, at its full price.
+
+    The model is not asked again only to say that it is done: after writes that went well it is. The
+    index need not be among them: the keeper writes its lines.
+    """
+
+    model: Model
+    reply: Reply
+    _requests: int = 0
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamItem]:
+        self._requests += 1
+        if self._requests == 1:
+            yield self.reply
+        elif self._requests == 2 and self._wrote_all(request):
+            yield Reply(self.reply.id, self.name, (Text("Done."),), "end")
+        else:
+            async for item in self.model.stream(request):
+                yield item
+
+    def _wrote_all(self, request: Request) -> bool:
+        calls = [block for block in self.reply.blocks if isinstance(block, ToolUse)]
+        results = request.messages[-1].tool_results
+        failed = {result.tool_use_id for result in results if result.is_error}
+        return all(
+            call.name in WRITING and (call.id not in failed or is_index(_written(call)))
+            for call in calls
+        )
+
+
+def _written(call: ToolUse) -> str:
+    return str(call.input.get("path") or call.input.get("file_path"))
+
+
 @asynccontextmanager
 async def fresh_agents(
-    app: Workspace, model: str, session: str, folder: Path, announce: Announce = no_listener
+    app: Workspace,
+    model: str,
+    session: str,
+    folder: Path,
+    announce: Announce = no_listener,
+    answer: Reply | None = None,
 ) -> AsyncIterator[FreshAgents]:
-    """Open agents on this model, metered for the session; closes its connections afterwards."""
+    """Open agents on this model, metered for the session; closes its connections afterwards.
+
+    `answer` is what it replied already, in a batch.
+    """
     bare = app.bare_model(model)
 
     def metered(purpose: Purpose) -> Model:
-        return app.metered(bare, session=session, purpose=purpose, announce=announce)
+        made = app.metered(bare, session=session, purpose=purpose, announce=announce)
+        return made if answer is None else AnsweredModel(made, answer)
 
     try:
         yield agents_on(app, metered, session, folder, announce)

@@ -76,8 +76,8 @@ class AnthropicModel:
         with sdk_failures(self.name) as call:
             if self._client is None:
                 # The SDK takes a second to import; do not block the event loop.
-                await asyncio.to_thread(lambda: self._sdk().beta.messages)
-            events = await self._sdk().beta.messages.create(**body, stream=True)
+                await asyncio.to_thread(lambda: self.sdk().beta.messages)
+            events = await self.sdk().beta.messages.create(**body, stream=True)
             async for item in streamed(events, MessageAccumulator(), call):
                 yield item
 
@@ -85,12 +85,12 @@ class AnthropicModel:
         unwanted = {"max_tokens", "diagnostics", "stop_sequences", "compaction"}
         body = {key: value for key, value in self.body(request).items() if key not in unwanted}
         with sdk_failures(self.name):
-            counted = await self._sdk().beta.messages.count_tokens(**body)
+            counted = await self.sdk().beta.messages.count_tokens(**body)
             return counted.input_tokens
 
     async def look_up_window(self) -> int | None:
         with sdk_failures(self.name):
-            model = await self._sdk().models.retrieve(split_suffix(self.name)[0])
+            model = await self.sdk().models.retrieve(split_suffix(self.name)[0])
             return model.max_input_tokens
 
     async def aclose(self) -> None:
@@ -111,7 +111,7 @@ class AnthropicModel:
             body["diagnostics"] = {"previous_message_id": request.previous_response}
         return body
 
-    def _sdk(self) -> AsyncAnthropic:
+    def sdk(self) -> AsyncAnthropic:
         if self._client is None:
             with sdk_missing("anthropic"):
                 from anthropic import AsyncAnthropic, Timeout

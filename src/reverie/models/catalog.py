@@ -16,6 +16,8 @@ from reverie.core.window import CacheRules, Capabilities
 Kind: TypeAlias = Literal["anthropic", "openai"]
 
 LARGE = 1_000_000
+# What Anthropic and OpenAI charge for a request in a batch, of every price of the model.
+BATCH_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,11 @@ def find(name: str) -> Row | None:
     if row is None and name.rpartition("-")[2].isdigit() and len(name.rpartition("-")[2]) == 8:
         row = _BY_NAME.get(name.rpartition("-")[0])
     return row
+
+
+def batch_prices(prices: Prices | None) -> Prices | None:
+    """What a model costs in a batch; None if its price is not known."""
+    return prices.scaled(BATCH_SHARE) if prices else None
 
 
 def similar(name: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 A call under a cap is *reserved* before it is made, at its maximum cost, and *settled* after it, at
 its actual cost. Check and reservation happen under one lock, so several processes together cannot
-exceed a cap. A reservation whose process died expires.
+exceed a cap. A reservation whose process died expires; that for a batch outlives its process.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ LOCK = ".spend-lock"
 # After this a reservation expires, unless its process is alive: a long reply may take longer, and
 # its money must not be reserved twice.
 LAPSES_AFTER = 900.0
+# Providers answer a batch within a day; its money stays reserved for one more, until it is collected.
+BATCH_LAPSES_AFTER = 2 * 86_400.0
 
 
 @dataclass(slots=True)
@@ -60,25 +62,38 @@ class Ledger:
     def reserve(self, purpose: Purpose, session: str, ceiling: float, caps: Caps) -> Decision:
         if not caps.any:
             return Allowed()
+        mine = {
+            "ticket": secrets.token_hex(8),
+            "pid": os.getpid(),
+            "host": this_host(),
+            "started": started(os.getpid()) or "",
+        }
+        return self._reserve(mine, purpose, session, ceiling, caps)
+
+    def reserve_batch(
+        self, ticket: str, purpose: Purpose, session: str, ceiling: float, caps: Caps
+    ) -> Decision:
+        """Reserve for a request in a batch, under a ticket that the caller has written down before."""
+        return self._reserve({"ticket": ticket, "batch": True}, purpose, session, ceiling, caps)
+
+    def _reserve(
+        self, mark: dict[str, Any], purpose: Purpose, session: str, ceiling: float, caps: Caps
+    ) -> Decision:
         with exclusive(self._home / LOCK):
             decision = decide(purpose, ceiling, self.spent(purpose, session), caps)
             if not isinstance(decision, Allowed):
                 return decision
-            ticket = secrets.token_hex(8)
-            self._append(
-                {
-                    "type": "reserved",
-                    "ticket": ticket,
-                    "at": iso_time(self._clock.now()),
-                    "purpose": purpose,
-                    "session": session,
-                    "cost": ceiling,
-                    "pid": os.getpid(),
-                    "host": this_host(),
-                    "started": started(os.getpid()) or "",
-                }
-            )
-            return replace(decision, ticket=ticket)
+            at = iso_time(self._clock.now())
+            whose = {"at": at, "purpose": purpose, "session": session, "cost": ceiling}
+            self._append({"type": "reserved"} | whose | mark)
+            return replace(decision, ticket=str(mark["ticket"]))
+
+    def settle_batch(self, ticket: str, entry: Entry | None) -> None:
+        """Settle a request of a batch; a second time, after a crash, it changes nothing."""
+        records = _records(self.path, 0)[0]
+        done = ("spent", "released")
+        if not any(r["type"] in done and r.get("ticket") == ticket for r in records):
+            self.settle(ticket, entry)
 
     def settle(self, ticket: str, entry: Entry | None) -> None:
         """Record what a call cost, or that it was not made; what cannot be written waits and still counts."""
@@ -116,9 +131,10 @@ class Ledger:
                 yield _entry(record)
 
     def _ledgers(self, today: date) -> list[Path]:
-        """This project's file, and those of other projects that were written today."""
+        """This project's file, and those of other projects that hold an entry of today or a reservation."""
         others = sorted((self._home / "projects").glob(f"*/{LEDGER}"))
-        fresh = [path for path in others if path.exists() and _day(path.stat().st_mtime) >= today]
+        oldest = today - timedelta(seconds=BATCH_LAPSES_AFTER)
+        fresh = [path for path in others if path.exists() and _day(path.stat().st_mtime) >= oldest]
         return [self.path, *(path for path in fresh if path != self.path)]
 
     def _read(self, path: Path) -> _Totals:
@@ -156,7 +172,7 @@ def _write_line(file: int, line: bytes) -> None:
 
 def _holds(reservation: dict[str, Any], now: float) -> bool:
     since = parse_time(reservation["at"])
-    if now - since < LAPSES_AFTER:
+    if now - since < (BATCH_LAPSES_AFTER if reservation.get("batch") else LAPSES_AFTER):
         return True
     pid, host = reservation.get("pid"), reservation.get("host")
     if not isinstance(pid, int) or host != this_host():

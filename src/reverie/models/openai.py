@@ -49,7 +49,7 @@ class OpenAIModel:
         self._base_url = base_url
         self._retries = retries
         self._idle_timeout = idle_timeout
-        self._protocol = protocol
+        self.protocol = protocol
         self._client: AsyncOpenAI | None = None
         to_wire = chat.message_to_wire if protocol == "chat" else responses.message_to_wire
         self._items: GrowingMap[Message, list[dict[str, Any]]] = GrowingMap(
@@ -63,7 +63,7 @@ class OpenAIModel:
                 return
             if self._client is None:
                 # The SDK takes a second to import; do not block the event loop.
-                await asyncio.to_thread(lambda: (self._sdk().chat, self._sdk().responses))
+                await asyncio.to_thread(lambda: (self.sdk().chat, self.sdk().responses))
             accumulator = self._accumulator()
             async for item in streamed(await self._open(self.body(request)), accumulator, call):
                 yield item
@@ -74,13 +74,13 @@ class OpenAIModel:
         kept = {key: value for key, value in body.items() if key in known}
         items: Any = _all_items(request)
         with sdk_failures(self.name):
-            counted = await self._sdk().responses.input_tokens.count(**kept, input=items)
+            counted = await self.sdk().responses.input_tokens.count(**kept, input=items)
             return counted.input_tokens
 
     async def look_up_window(self) -> int | None:
         """Servers such as vLLM add the window to their model list; OpenAI itself does not."""
         with sdk_failures(self.name):
-            model = await self._sdk().models.retrieve(split_suffix(self.name)[0])
+            model = await self.sdk().models.retrieve(split_suffix(self.name)[0])
             found = (model.model_extra or {}).get("max_model_len")
             return found if isinstance(found, int) else None
 
@@ -92,19 +92,19 @@ class OpenAIModel:
     def body(self, request: Request) -> dict[str, Any]:
         """The request as SDK arguments; messages converted by an earlier call are reused."""
         items = [item for group in self._items(request.messages) for item in group]
-        if self._protocol == "responses":
+        if self.protocol == "responses":
             return responses.head_to_wire(request.head) | {"input": items}
         head = chat.head_to_wire(request.head, compatible=self._base_url is not None)
         return head | {"messages": [*chat.system_to_wire(request.head), *items]}
 
     def _accumulator(self) -> Accumulator:
-        chatting = self._protocol == "chat"
+        chatting = self.protocol == "chat"
         return chat.ChatAccumulator() if chatting else responses.ResponsesAccumulator()
 
     async def _open(self, body: dict[str, Any]) -> Any:
-        if self._protocol == "chat":
-            return await self._sdk().chat.completions.create(**body, stream=True)
-        return await self._sdk().responses.create(**body, stream=True)
+        if self.protocol == "chat":
+            return await self.sdk().chat.completions.create(**body, stream=True)
+        return await self.sdk().responses.create(**body, stream=True)
 
     async def _compact(self, request: Request) -> Reply:
         """Compact on demand; the reply's opaque items replace the whole conversation."""
@@ -114,7 +114,7 @@ class OpenAIModel:
         instructions = "\n\n".join(
             part for part in (head.get("instructions"), asked and asked.instructions) if part
         )
-        compacted = await self._sdk().responses.compact(
+        compacted = await self.sdk().responses.compact(
             model=head["model"],
             input=items,
             instructions=instructions or None,
@@ -124,7 +124,7 @@ class OpenAIModel:
         usage = responses.responses_usage(raw.get("usage") or {})
         return Reply(raw["id"], self.name, blocks, "compaction", usage)
 
-    def _sdk(self) -> AsyncOpenAI:
+    def sdk(self) -> AsyncOpenAI:
         if self._client is None:
             with sdk_missing("openai"):
                 from openai import AsyncOpenAI, Timeout

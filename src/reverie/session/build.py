@@ -27,6 +27,7 @@ from reverie.core.prompt_cache.breakpoints import placed
 from reverie.core.request import Head, Options
 from reverie.errors import InputError
 from reverie.files.locks import sole
+from reverie.learning import ended_sessions
 from reverie.learning.dreaming.log import log_tool
 from reverie.models.selection import OFFLINE
 from reverie.recall.service import choose_embedder, open_ranker
@@ -125,6 +126,8 @@ class _Composer:
         notes = layers.notes(background, writers)
         upkeep = layers.upkeep(notes, side, partial(self._head, core))
         layers.index_past(background)
+        if self.options.subagent is None and core.memory is not None:
+            ended_sessions.begin(self.app, background, self.announce)
         hooks = layers.hooks(upkeep)
         if core.place is not None:
             await self._settle(core.place, core, side)

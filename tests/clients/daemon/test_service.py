@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 from tests.cli.run import done
-from tests.place import Place
+from tests.conversation.build import user
+from tests.place import NOON, Place
+from tests.provider.provider import Provider
 
 from reverie.clients import hook_client
 from reverie.clients.daemon import service as services
 from reverie.clients.daemon.service import Service, WorkQueue
+from reverie.conversation.records import Opened, Said
+from reverie.learning.pending import Pending
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.format.revisions import Author
 
@@ -144,3 +148,29 @@ async def test_a_session_does_not_wait_for_a_server_that_will_not_come(
     async with asyncio.timeout(services.LIMIT_SECONDS):
         assert "Memory, kept by Reverie" in await codex_starts(service, place, session)
     assert not marks.exists() or not list(marks.iterdir())
+
+
+async def test_a_batch_is_collected_in_a_process_of_its_own(
+    place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.journal("s1", Opened("s1", NOON), Said(user("Who knows the payroll service?", at=NOON)))
+    url = provider.anthropic_url
+    place.settings(
+        f'models.side = "anthropic:claude-haiku-5-5"\nproviders.anthropic.base_url = "{url}"\n'
+    )
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    await asyncio.to_thread(done, "extract", "--batch", "--yes")
+    provider.script("Nothing.")
+    provider.end_batches()
+    queue = WorkQueue(place.home)
+    service = Service(place.home, queue)
+    await prompted(service, place.root, prompt="hello there")
+    service.look_after_batches()
+    [child] = queue._started
+    assert await asyncio.to_thread(child.wait, 60) == 0
+    assert Pending.of(place.app()).load() == []
+    # Not again at every tick.
+    service.look_after_batches()
+    assert queue._started == [child]
+    queue.reap()
+    await service.aclose()

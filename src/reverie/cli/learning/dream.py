@@ -24,6 +24,7 @@ from reverie.cli.invocation import (
     reverie_command,
     when,
 )
+from reverie.cli.learning import batches
 from reverie.cli.memories import opened, scope_option
 from reverie.errors import StorageError
 from reverie.memory.format.taxonomy import MemoryScope
@@ -193,6 +194,8 @@ def _dream(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) 
     from reverie.learning.dreaming.service import DreamOptions, dream
     from reverie.learning.side_models import choose_model
 
+    if not (asked.dry_run or asked.no_model):
+        batches.collect_first(frame, app, submit=True)
     due = None if asked.force else gates_for(app, memory).due()
     if isinstance(due, NotDue):
         _not_now(frame, due, "; `reverie dream --force` dreams anyway")

@@ -18,6 +18,7 @@ from reverie.cli.invocation import (
     printable,
     reverie_command,
 )
+from reverie.cli.learning import batches
 from reverie.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Show the plan, its cost and what the rules would save; save and spend nothing.",
 )
+@click.option("--batch", is_flag=True, help="Let the model read at half its price, within a day.")
+@click.option("--status", is_flag=True, help="Show the batches that wait for their answers.")
+@click.option("--cancel", is_flag=True, help="End the batches that wait for their answers.")
+@click.option("--when-idle", is_flag=True, hidden=True)
 def extract(
     frame: Invocation,
     sessions: tuple[str, ...],
@@ -46,6 +51,10 @@ def extract(
     no_model: bool,
     again: bool,
     dry_run: bool,
+    batch: bool,
+    status: bool,
+    cancel: bool,
+    when_idle: bool,
 ) -> None:
     """Look through past conversations for what should be remembered.
 
@@ -58,17 +67,30 @@ def extract(
     Nothing is read twice: an interrupted run continues where it stopped, and of a session that grew
     only the new part is read.
 
+    With --batch the rules read at once and the model within a day, at half its price (Anthropic and
+    OpenAI). The next `reverie extract`, a dream, a chat or the daemon collects what it found.
+
     \b
     reverie extract 20261101
     reverie extract --dry-run
+    reverie extract --batch --yes
     reverie extract ~/.claude/projects/*/*.jsonl --yes
     """
     from reverie.learning.past_sessions import plan_reading
 
     app = frame.app()
     app.memory()
+    if sum((batch, status, cancel, no_model)) > 1 or (again and (status or cancel)):
+        raise click.UsageError("give one of --batch, --status, --cancel, --no-model")
+    if status or cancel or when_idle:
+        batches.look(frame, app, cancel=cancel, when_idle=when_idle)
+        return
     chosen = {(path := app.transcript(one)).stem: path for one in sessions} or None
+    if not dry_run:
+        batches.collect_first(frame, app)
     plan = plan_reading(app, chosen, use_model=not no_model, again=again)
+    if batch:
+        plan = batches.as_batch(app, plan)
     if dry_run:
         rows = [_row(one.name, _by_rules(app, one), dry_run=True) for one in plan.open]
         skipped = _skipped(plan)
@@ -77,6 +99,9 @@ def extract(
         return
     _print_plan(frame, plan)
     _confirm(frame, plan, yes=yes)
+    if batch:
+        batches.send(frame, app, plan)
+        return
     try:
         done = asyncio.run(_read(app, plan, _progress(frame, plan)))
     except KeyboardInterrupt:

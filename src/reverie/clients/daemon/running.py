@@ -253,6 +253,7 @@ class Daemon:
                 await asyncio.wait_for(self._stop_requested.wait(), tick)
                 return "stopped"
             self._queue.reap()
+            self._service.look_after_batches()
             now = stamp_of(package)
             if _another_version(first, before, now):
                 return "changed"

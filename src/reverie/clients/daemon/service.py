@@ -34,6 +34,7 @@ from reverie.clients.install.plan import Clients
 from reverie.clients.mcp.calls import read_only_tool
 from reverie.errors import InputError, ReverieError
 from reverie.events import Event, MemoriesSaved, TroubleNoted
+from reverie.learning import ended_sessions
 from reverie.workspace import Workspace
 
 # The most a session's start waits, and how often it looks.
@@ -110,6 +111,8 @@ log = logging.getLogger(__name__)
 MOST_PROJECTS = 16
 MOST_SESSIONS = 512
 LIMIT_SECONDS = 25.0
+# A process that looks after the batches of a project is started at most this often.
+BATCH_SECONDS = 300.0
 OTHER = "other"
 # Takes what servers have told when the hook is answered. Claude Code has chosen its tools by then: the
 # newest release adds later ones behind the conversation.
@@ -140,7 +143,7 @@ class WorkQueue:
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[str, Work] = {}
         self._task: asyncio.Task[None] | None = None
-        self._dreams: list[subprocess.Popen[bytes]] = []
+        self._started: list[subprocess.Popen[bytes]] = []
 
     @property
     def busy(self) -> bool:
@@ -152,16 +155,23 @@ class WorkQueue:
 
     def begin_dream(self, root: Path) -> None:
         """Start a dream in a process that outlives the daemon."""
-        command = [sys.executable, "-P", "-m", "reverie", "dream"]
-        command += ["--project", str(root), "--home", str(self._home), "--quiet"]
-        null = subprocess.DEVNULL
-        self._dreams.append(
-            subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
-        )
+        self._begin(root, "dream")
         log.info("started a dream of %s", root)
 
+    def begin_batches(self, root: Path) -> None:
+        """Look after the batches of a project in a process that outlives the daemon."""
+        self._begin(root, "extract", "--when-idle")
+
+    def _begin(self, root: Path, *arguments: str) -> None:
+        command = [sys.executable, "-P", "-m", "reverie", *arguments]
+        command += ["--project", str(root), "--home", str(self._home), "--quiet"]
+        null = subprocess.DEVNULL
+        self._started.append(
+            subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True)
+        )
+
     def reap(self) -> None:
-        self._dreams = [dream for dream in self._dreams if dream.poll() is None]
+        self._started = [one for one in self._started if one.poll() is None]
 
     async def drain(self, seconds: float) -> None:
         """Wait for the queued work to finish, for at most this long."""
@@ -198,6 +208,7 @@ class Service:
         self._roots: OrderedDict[str, Path] = OrderedDict()
         self._opening = asyncio.Lock()
         self._closing: set[asyncio.Task[None]] = set()
+        self._batches_begun: dict[Path, float] = {}
         self.tallies: dict[str, Tally] = {}
 
     async def hook(self, client: str, event: str, body: bytes, project: str = "") -> bytes:
@@ -236,6 +247,14 @@ class Service:
                 return json.dumps(await asyncio.to_thread(work)).encode()
         finally:
             tally.milliseconds.append((time.perf_counter() - began) * 1_000)
+
+    def look_after_batches(self) -> None:
+        """Start a process for each project that has a batch to collect or ended sessions to submit."""
+        for root, service in self._services.items():
+            late = time.monotonic() - self._batches_begun.get(root, -BATCH_SECONDS) >= BATCH_SECONDS
+            if late and ended_sessions.due(service.app):
+                self._batches_begun[root] = time.monotonic()
+                self._queue.begin_batches(root)
 
     async def aclose(self) -> None:
         for service in self._services.values():

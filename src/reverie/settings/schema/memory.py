@@ -230,6 +230,15 @@ MEMORY: Final[tuple[Setting, ...]] = (
         project="ask",
     ),
     Setting(
+        "learning.batch",
+        "choice",
+        "off",
+        "`when-idle`: sessions that have ended, also those of other clients, are read by a model in a batch, at half "
+        "its price, within a day; Anthropic and OpenAI have batches. `off`: only `reverie extract --batch` does.",
+        risk="spend your money",
+        choices=("off", "when-idle"),
+    ),
+    Setting(
         "learning.alarm_after",
         "int",
         5,

@@ -1,0 +1,120 @@
+"""Batches of extraction that wait for the provider, in `learning-batches.json` beside the memory.
+
+A batch is written down before it is submitted, with the tickets of its money, so that a process that dies
+between any two steps leaves enough to find out what happened. The file holds ids, no text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reverie.files.json_files import read_json, write_json
+
+if TYPE_CHECKING:
+    from reverie.workspace import Workspace
+
+FILE = "learning-batches.json"
+LOCK = ".learning-batches-lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One request: the messages from `first` to `last` of a session.
+
+    `most` is what it can cost, in dollars; None if the price is not known. `again` is set before a piece
+    without an answer is read in the ordinary way, which happens once.
+    """
+
+    id: str
+    session: str
+    path: str
+    first: str
+    last: str
+    most: float | None = None
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch: the token it is submitted under, and the provider's id, empty before it is known."""
+
+    token: str
+    model: str
+    at: float
+    pieces: tuple[Piece, ...]
+    id: str = ""
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(piece.session for piece in self.pieces))
+
+    @property
+    def most(self) -> float | None:
+        """What it can cost, in dollars; None if a price is not known."""
+        known = [piece.most for piece in self.pieces]
+        return None if None in known else sum(most or 0.0 for most in known)
+
+    def without(self, piece: str) -> Batch:
+        return replace(self, pieces=tuple(one for one in self.pieces if one.id != piece))
+
+    def with_again(self, piece: str) -> Batch:
+        """With the mark that this piece is read in the ordinary way now."""
+        marked = (replace(one, again=one.again or one.id == piece) for one in self.pieces)
+        return replace(self, pieces=tuple(marked))
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The file of one project's batches, and when background work last looked after them."""
+
+    file: Path
+
+    @classmethod
+    def of(cls, app: Workspace) -> Pending:
+        return cls(app.memory_location.state / FILE)
+
+    @property
+    def lock(self) -> Path:
+        return self.file.with_name(LOCK)
+
+    def load(self) -> list[Batch]:
+        """The batches, oldest first."""
+        found = (_batch(one) for one in self._data().get("batches", ()))
+        return [batch for batch in found if batch is not None]
+
+    def put(self, batch: Batch) -> None:
+        """Write a batch as it stands now; one without pieces is removed."""
+        others = [one for one in self.load() if one.token != batch.token]
+        kept = [*others, batch] if batch.pieces else others
+        ordered = sorted(kept, key=lambda one: one.at)
+        self._write({"batches": [asdict(one) for one in ordered]})
+
+    @property
+    def sessions(self) -> frozenset[str]:
+        """The sessions that are in a batch: they are not read again meanwhile."""
+        return frozenset(name for batch in self.load() for name in batch.sessions)
+
+    def time(self, key: str) -> float:
+        """A time that was noted; 0 if none was."""
+        found = self._data().get(key)
+        return float(found) if isinstance(found, int | float) else 0.0
+
+    def note_time(self, **times: float) -> None:
+        self._write(times)
+
+    def _write(self, change: dict[str, Any]) -> None:
+        write_json(self.file, self._data() | change)
+
+    def _data(self) -> dict[str, Any]:
+        data = read_json(self.file)
+        return data if isinstance(data, dict) else {}
+
+
+def _batch(data: Any) -> Batch | None:
+    try:
+        pieces = tuple(Piece(**piece) for piece in data["pieces"])
+        return Batch(**{**data, "pieces": pieces})
+    except (TypeError, KeyError, AttributeError):
+        return None
