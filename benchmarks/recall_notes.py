@@ -58,7 +58,17 @@ NOW = 1_790_000_000.0
 KINDS = ("shared words", "other words", "told", "other language", "long prompt", "follow-up")
 UNRELATED = "unrelated"
 DOCS = "docs"
-DRAWN = ("final", "last", "stranger", "newcomer", "visitor", "guest", "outsider", "traveller", "neighbour")
+DRAWN = (
+    "final",
+    "last",
+    "stranger",
+    "newcomer",
+    "visitor",
+    "guest",
+    "outsider",
+    "traveller",
+    "neighbour",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reverie.cli.formatting import dollars, printable, when
+from reverie.cli.invocation import dollars, printable, when
 from reverie.errors import InputError, ReverieError
 
 if TYPE_CHECKING:
