@@ -35,7 +35,7 @@ class Profile:
     lean: LeanPolicy = field(default_factory=LeanPolicy)
     clearing: Policy = field(default_factory=Policy)
     longest_result: int = 8_000
-    longest_print: int = 12_000
+    longest_print: int = 24_000
 
     def without_share(self) -> Profile:
         """The same profile, but a layer may cost at once more than a share of what was paid."""
