@@ -28,7 +28,7 @@ from counterfactual import (
     play,
 )
 from needs import Needs
-from our_layers import OurLayers
+from our_layers import OurLayers, Unread
 from probes import KINDS, Probes, Retention
 from report import RESULTS, data_folder, publish
 from strategies import AsRecorded, FullHistory, Make, langchain
@@ -36,7 +36,7 @@ from trajectories import SOURCES, Trajectory, load_all, row_of
 
 from reverie.context.profiles import PROFILES
 from reverie.conversation.records import Used
-from reverie.core.prompt_cache.breakpoints import placed, tail_only
+from reverie.core.prompt_cache.breakpoints import TtlChoice, placed, tail_only
 from reverie.core.prompt_cache.simulator import Simulator
 from reverie.core.window import TTL_SECONDS, Ttl
 from reverie.settings.schema import SETTINGS
@@ -72,6 +72,8 @@ class Entrant:
     slim: bool = False
     # Whether it is a strategy of its own, not another look at one.
     plotted: bool = True
+    # What its sessions leave for later ones to learn from.
+    unread: Unread = field(default_factory=Unread)
 
 
 @dataclass(slots=True)
@@ -91,6 +93,12 @@ class Tally:
     @property
     def cost(self) -> float:
         return sum(self.costs.values())
+
+    def learn(self, dollars: Mapping[str, float]) -> None:
+        """Book what is still to be paid for learning, by session."""
+        for name, cost in dollars.items():
+            self.costs[name] += cost
+            self.parts["learning"] += cost
 
     def add(self, name: str, outcome: Outcome, retention: Retention) -> None:
         self.costs[name] = outcome.cost
@@ -147,23 +155,27 @@ def everyone(folder: Path) -> dict[str, Entrant]:
         if name in LANGCHAIN_SHOWN:
             found[name] = Entrant(make, lambda session: auto)
     for name in PROFILES:
-        found[f"ours, {name}"] = Entrant(ours(folder, name), lambda session: auto, slim=True)
-    default = replace(found[f"ours, {DEFAULT}"], plotted=False)
-    found["ours, no mixed lifetimes"] = replace(default, mixed=False)
-    found["ours, tools as the client sends them"] = replace(default, slim=False)
-    found["ours, five minutes only"] = replace(
-        default, marks=lambda session: always("5m"), mixed=False
+        found[f"ours, {name}"] = ours(folder, name, "auto")
+    looks: tuple[tuple[str, TtlChoice, bool, bool], ...] = (
+        ("no mixed lifetimes", "auto", False, True),
+        ("tools as the client sends them", "auto", True, False),
+        ("five minutes only", "5m", False, True),
     )
+    for name, ttl, mixed, slim in looks:
+        default = ours(folder, DEFAULT, ttl)
+        found[f"ours, {name}"] = replace(default, mixed=mixed, slim=slim, plotted=False)
     return found
 
 
-def ours(folder: Path, profile: str) -> Make:
-    return partial(OurLayers, journals=folder, profile=PROFILES[profile])
+def ours(folder: Path, profile: str, ttl: TtlChoice) -> Entrant:
+    unread, marks = Unread(), always(ttl)
+    make = partial(OurLayers, journals=folder, profile=PROFILES[profile], unread=unread)
+    return Entrant(make, lambda session: marks, slim=True, unread=unread)
 
 
 def compare(sessions: Sequence[Trajectory], entrants: Mapping[str, Entrant]) -> dict[str, Tally]:
     tallies = {name: Tally() for name in entrants}
-    for session in sessions:
+    for session in sorted(sessions, key=lambda session: session.calls[0].at):
         probes = Probes(session)
         for name, entrant in entrants.items():
             needs = Needs(session) if entrant.rereads else None
@@ -177,6 +189,8 @@ def compare(sessions: Sequence[Trajectory], entrants: Mapping[str, Entrant]) -> 
                 mixed=entrant.mixed,
             )
             tallies[name].add(session.name, outcome, probes.retention(outcome))
+    for name, entrant in entrants.items():
+        tallies[name].learn(entrant.unread.settle())
     return tallies
 
 
