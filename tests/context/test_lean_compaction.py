@@ -258,7 +258,7 @@ def test_the_profiles_are_those_of_the_setting() -> None:
 @pytest.mark.parametrize(
     ("tool", "declared", "threshold"),
     [
-        ("Bash", 50_000, 8_000),
+        ("Bash", 50_000, 6_000),
         ("Grep", 4_000, 4_000),
         ("Read", None, None),
         ("mcp__x", 50_000, 50_000),
