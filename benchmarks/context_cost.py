@@ -28,7 +28,7 @@ from counterfactual import (
     play,
 )
 from needs import Needs
-from our_layers import OurLayers
+from our_layers import OurLayers, Unread
 from probes import KINDS, Probes, Retention
 from report import RESULTS, data_folder, publish
 from strategies import AsRecorded, FullHistory, Make, langchain
@@ -36,7 +36,7 @@ from trajectories import SOURCES, Trajectory, load_all, row_of
 
 from reverie.context.profiles import PROFILES
 from reverie.conversation.records import Used
-from reverie.core.prompt_cache.breakpoints import placed, tail_only
+from reverie.core.prompt_cache.breakpoints import TtlChoice, placed, tail_only
 from reverie.core.prompt_cache.simulator import Simulator
 from reverie.core.window import TTL_SECONDS, Ttl
 from reverie.settings.schema import SETTINGS
@@ -49,9 +49,10 @@ NOISE = 1_000
 # Dearer by less than this is a rounding of block sizes.
 DEARER = 1.0001
 SAMPLES = 2_000
-# What `context/head.py` takes out of the 24 tools of Claude Code 2.1.197. The heads of the recorded
-# sessions are not in their transcripts, so that no figure counts it; one row shows what it is worth.
-LESS_HEAD = 800
+# What the shortest equivalent form takes out of the tools of each of the 18 releases of Claude Code that
+# the sessions were recorded with, at the least (`heads.py`, Claude's published tokenizer). Tools of MCP
+# servers, which are not known, are taken to stay as they are.
+SLIM_HEAD = 475
 # Editing the context, alone or beside, costs a multiple: it breaks the cache with every call.
 LANGCHAIN_SHOWN = ("LangChain summarization",)
 
@@ -67,13 +68,12 @@ class Entrant:
     marks: Callable[[Trajectory], MarksFor]
     rereads: bool = True
     mixed: bool = True
-    # Tokens that the head is taken to be smaller.
-    less_head: int = 0
-
-    @property
-    def counted(self) -> bool:
-        """Whether it is what is shipped, with all that it costs."""
-        return self.rereads and self.mixed and not self.less_head
+    # Whether a client's tools are sent in their shortest equivalent form.
+    slim: bool = False
+    # Whether it is a strategy of its own, not another look at one.
+    plotted: bool = True
+    # What its sessions leave for later ones to learn from.
+    unread: Unread = field(default_factory=Unread)
 
 
 @dataclass(slots=True)
@@ -93,6 +93,12 @@ class Tally:
     @property
     def cost(self) -> float:
         return sum(self.costs.values())
+
+    def learn(self, dollars: Mapping[str, float]) -> None:
+        """Book what is still to be paid for learning, by session."""
+        for name, cost in dollars.items():
+            self.costs[name] += cost
+            self.parts["learning"] += cost
 
     def add(self, name: str, outcome: Outcome, retention: Retention) -> None:
         self.costs[name] = outcome.cost
@@ -124,7 +130,7 @@ def main() -> None:
         points = {
             name: (tally.cost / client.cost - 1, tally.retention.share())
             for name, tally in tallies.items()
-            if entrants[name].counted or name.startswith("the client")
+            if entrants[name].plotted
         }
         billed = sum(_billed(session) for session in sessions)
         points["as billed"] = (billed / client.cost - 1, client.retention.share())
@@ -149,27 +155,31 @@ def everyone(folder: Path) -> dict[str, Entrant]:
         if name in LANGCHAIN_SHOWN:
             found[name] = Entrant(make, lambda session: auto)
     for name in PROFILES:
-        found[f"ours, {name}"] = Entrant(ours(folder, name), lambda session: auto)
-    default = ours(folder, DEFAULT)
-    found["ours, no mixed lifetimes"] = Entrant(default, lambda session: auto, mixed=False)
-    found[f"ours, if the head were {LESS_HEAD:,} tokens smaller (not counted)"] = Entrant(
-        default, lambda session: auto, less_head=LESS_HEAD
+        found[f"ours, {name}"] = ours(folder, name, "auto")
+    looks: tuple[tuple[str, TtlChoice, bool, bool], ...] = (
+        ("no mixed lifetimes", "auto", False, True),
+        ("tools as the client sends them", "auto", True, False),
+        ("five minutes only", "5m", False, True),
     )
-    found["ours, five minutes only"] = Entrant(default, lambda session: always("5m"), mixed=False)
+    for name, ttl, mixed, slim in looks:
+        default = ours(folder, DEFAULT, ttl)
+        found[f"ours, {name}"] = replace(default, mixed=mixed, slim=slim, plotted=False)
     return found
 
 
-def ours(folder: Path, profile: str) -> Make:
-    return partial(OurLayers, journals=folder, profile=PROFILES[profile])
+def ours(folder: Path, profile: str, ttl: TtlChoice) -> Entrant:
+    unread, marks = Unread(), always(ttl)
+    make = partial(OurLayers, journals=folder, profile=PROFILES[profile], unread=unread)
+    return Entrant(make, lambda session: marks, slim=True, unread=unread)
 
 
 def compare(sessions: Sequence[Trajectory], entrants: Mapping[str, Entrant]) -> dict[str, Tally]:
     tallies = {name: Tally() for name in entrants}
-    for session in sessions:
+    for session in sorted(sessions, key=lambda session: session.calls[0].at):
         probes = Probes(session)
         for name, entrant in entrants.items():
             needs = Needs(session) if entrant.rereads else None
-            played = _with_less_head(session, entrant.less_head)
+            played = _with_slim_head(session) if entrant.slim else session
             outcome = play(
                 played,
                 entrant.make(played),
@@ -179,14 +189,17 @@ def compare(sessions: Sequence[Trajectory], entrants: Mapping[str, Entrant]) -> 
                 mixed=entrant.mixed,
             )
             tallies[name].add(session.name, outcome, probes.retention(outcome))
+    for name, entrant in entrants.items():
+        tallies[name].learn(entrant.unread.settle())
     return tallies
 
 
-def _with_less_head(session: Trajectory, tokens: int) -> Trajectory:
-    if not tokens:
+def _with_slim_head(session: Trajectory) -> Trajectory:
+    """The session with less in the tools, which stand first, also in what others left in the cache."""
+    if session.source != CLAUDE:
         return session
-    head = max(0, session.head - tokens)
-    return replace(session, head=head, warm=min(session.warm, head))
+    head, warm = (max(0, tokens - SLIM_HEAD) for tokens in (session.head, session.warm))
+    return replace(session, head=head, warm=warm)
 
 
 def _billed(session: Trajectory) -> float:

@@ -32,7 +32,7 @@ class SideCall:
     """A call a strategy makes for itself; `on_prefix` when it extends the conversation.
 
     `head` is the size of its own system prompt and tools, `purpose` what it is booked under, `at`
-    when it is made; None: right before the next request. `dollars` are booked without a call.
+    when it is made; None: right before the next request.
     """
 
     messages: tuple[Message, ...]
@@ -41,7 +41,6 @@ class SideCall:
     head: int = 0
     purpose: str = "compaction"
     at: float | None = None
-    dollars: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +237,6 @@ class _Provider:
             self.ask_aside(call, now)
 
     def ask_aside(self, call: SideCall, now: Used) -> None:
-        if call.dollars:
-            self._outcome.costs[call.purpose] += call.dollars
-            return
         self._serve(now)
         chains = self._chains.copy() if call.on_prefix else _Chains(self._trajectory, now.model, 0)
         chain = chains.chain(call.messages)

@@ -11,11 +11,11 @@ import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from counterfactual import Prompt, SideCall
 from trajectories import Trajectory, row_of
@@ -36,7 +36,7 @@ from reverie.conversation.records import Said, Used
 from reverie.core.messages import Message, Text, ToolUse, new_message
 from reverie.core.request import Head
 from reverie.core.usage import Prices, Usage
-from reverie.core.window import Ttl, Window
+from reverie.core.window import Ttl
 from reverie.events import LayerFired, NotesUpdated, TroubleNoted
 from reverie.learning import extraction
 from reverie.learning.extraction.fork import MOST_TURNS
@@ -67,20 +67,45 @@ SEEN_ONCE = (
     "execute_bash",
 )
 
-Refine: TypeAlias = Literal["late", "due", "never"]
-
 _ON = {setting.key: bool(setting.default) for setting in SETTINGS}
 _NUMBERS = {s.key: float(str(s.default)) for s in SETTINGS if s.key.startswith("learning.")}
 PAUSE, SHARE = _NUMBERS["learning.pause"], _NUMBERS["learning.share"]
 
 
-def refine_from(choice: Refine, window: Window) -> int:
-    return {"late": window.compaction - SOON, "due": 0, "never": window.tokens}[choice]
-
-
 def as_shipped(name: str) -> bool:
     """A switch as it is when nobody touched it."""
     return _ON[f"features.{name}"]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a session left unread, and what it had cost since a model last read it."""
+
+    session: str
+    person: str
+    messages: tuple[Message, ...]
+    spent: float
+
+
+class Unread:
+    """What the sessions so far left unread. Each person learns from their own sessions."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Waiting] = []
+
+    def of(self, trajectory: Trajectory) -> tuple[Waiting, ...]:
+        return tuple(one for one in self._waiting if one.person == trajectory.person)
+
+    def add(self, trajectory: Trajectory, messages: tuple[Message, ...], spent: float) -> None:
+        self._waiting.append(Waiting(trajectory.name, trajectory.person, messages, spent))
+
+    def drop(self, read: Collection[Waiting]) -> None:
+        self._waiting = [one for one in self._waiting if one not in read]
+
+    def settle(self) -> dict[str, float]:
+        """By session, the most that reading the rest may cost under the rule; nothing waits then."""
+        left, self._waiting = self._waiting, []
+        return {one.session: SHARE * one.spent for one in left}
 
 
 class OurLayers:
@@ -92,16 +117,16 @@ class OurLayers:
         journals: Path,
         profile: Profile = PROFILES["balanced"],
         on: Callable[[str], bool] = as_shipped,
-        refine: Refine = "late",
-        learns: bool = True,
+        unread: Unread | None = None,
     ) -> None:
-        """`refine` says when a model goes over the notes, `learns` whether one extracts memories."""
-        self._learns = learns
+        """`unread` is what earlier sessions left to learn from, and takes what this one leaves."""
         self._learnt: str | None = None
-        self._gathered: list[tuple[Message, ...]] = []
+        self._unread = unread if unread is not None else Unread()
+        self._carried = self._unread.of(trajectory)
+        self._gathered: list[tuple[Message, ...]] = [one.messages for one in self._carried]
         self._spending = Spending()
         self._trajectory = trajectory
-        self._refine_from = refine_from(refine, trajectory.window)
+        self._refine_from = trajectory.window.compaction - SOON
         self._forks: list[SideCall] = []
         self._runner = asyncio.Runner()
         self._runner.get_loop().set_default_executor(_AtOnce())
@@ -198,7 +223,7 @@ class OurLayers:
         """Gather what was said; a model is asked after a pause, or when enough was gathered."""
         shown = tuple(self._conversation.state.shown)
         new = extraction.new_messages(shown, self._learnt)
-        if not self._learns or not new:
+        if not new:
             return
         self._learnt = new[-1].id
         if occasion(new) is not None:
@@ -210,22 +235,29 @@ class OurLayers:
             )
 
     def _learn_if_affordable(self, shown: tuple[Message, ...], at: float, *, ending: bool) -> None:
-        """Ask a model if its price is a small share of the session's; else the turns wait.
+        """Ask a model if its price is a small share of what was paid; else the turns wait.
 
-        Turns that wait when the session ends are read with those of later sessions, so that they
-        cost at most the share that the rule allows. This is booked.
+        Turns that wait when the session ends are read with those of the person's next sessions.
         """
         prices = self._conversation.model.prices or Prices.of(0, 0)
         spent = self._spending.follow(self._conversation.state.usages, prices)
+        carried = sum(one.spent for one in self._carried)
         new = tuple(message for turn in self._gathered for message in turn)
         offer = offers(told(new), self._conversation.state.tokens, prices, prices)
-        if affordable(offer.price, spent, SHARE, ending=ending):
+        apart = bool(self._carried) or offer.apart_is_cheaper
+        price = offer.apart if apart else offer.fork
+        if affordable(price, spent, SHARE, ending=ending, carried=carried):
             self._spending.dollars = 0.0
             self._gathered.clear()
-            self._learn(shown, new, at, apart=offer.apart_is_cheaper)
+            self._unread.drop(self._carried)
+            self._carried = ()
+            self._learn(shown, new, at, apart=apart)
         elif ending:
-            self.fired["left unread"] += 1
-            self._forks.append(SideCall((), 0, purpose="learning", dollars=SHARE * spent))
+            own = self._gathered[len(self._carried) :]
+            messages = tuple(message for turn in own for message in turn)
+            if messages:
+                self.fired["left unread"] += 1
+                self._unread.add(self._trajectory, messages, self._spending.dollars)
 
     def _learn(
         self, shown: tuple[Message, ...], new: tuple[Message, ...], at: float, *, apart: bool

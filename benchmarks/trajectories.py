@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +39,7 @@ SECONDS_BETWEEN_CALLS = 20.0
 
 # A scale beyond these is an accident of the transcript: a rewound turn, something not recorded.
 _LEAST_SCALE, _MOST_SCALE = 0.25, 4.0
+_HOME = re.compile(r"/(?:Users|home)/[^/\\\"]+/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,13 @@ class Trajectory:
     @property
     def calls(self) -> list[Used]:
         return [event for event in self.events if isinstance(event, Used)]
+
+    @property
+    def person(self) -> str:
+        """Whose session it is, by the home folder in its calls."""
+        said = (event for event in self.events if isinstance(event, Message))
+        found = (_HOME.search(use.arguments) for message in said for use in message.tool_uses)
+        return next((home[0] for home in found if home), self.source)
 
     def sizes(self, message: Message) -> list[int]:
         """Tokens of each block, as the provider would count them."""

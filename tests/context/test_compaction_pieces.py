@@ -162,9 +162,9 @@ class TestWithoutAModel:
 
 
 class TestTheMessage:
-    @given(texts.map(lambda text: text * 3), st.sampled_from(["", "/t.jsonl"]))
-    def test_it_is_known_again_and_its_body_is_read_back(self, body, transcript):
-        text = worded(body, transcript)
+    @given(texts.map(lambda text: text * 3), st.sampled_from(["", "/t.jsonl"]), st.booleans())
+    def test_it_is_known_again_and_its_body_is_read_back(self, body, transcript, follows):
+        text = worded(body, transcript, follows=follows)
         message = new_message("user", *user(text).blocks, origin="reverie")
         assert is_summary(message)
         assert body_of(message) == body.replace("<reminder", "<\\reminder")

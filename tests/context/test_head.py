@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reverie.context.head import HeadPolicy, slim_schema, slim_spec, slim_tools, tidy
+from reverie.context.head import slim_schema, slim_spec, slim_tools, tidy
 from reverie.core.request import ToolSpec
 
 GENERATED = {
@@ -40,12 +40,14 @@ def test_what_says_nothing_goes_and_a_property_called_title_stays() -> None:
     assert slim_schema(GENERATED) == SLIM
 
 
-def test_closed_objects_are_opened_only_on_request_and_never_for_strict_tools() -> None:
-    loose = HeadPolicy(closed=False)
+OPEN = {key: value for key, value in SLIM.items() if key != "additionalProperties"}
+
+
+def test_only_strict_tools_say_that_they_take_no_unknown_arguments() -> None:
     tool = {"name": "Read", "description": "Reads.", "input_schema": GENERATED}
-    [opened] = slim_tools([tool], loose)
-    assert "additionalProperties" not in opened["input_schema"]
-    [strict] = slim_tools([tool | {"strict": True}], loose)
+    [opened] = slim_tools([tool])
+    assert opened["input_schema"] == OPEN
+    [strict] = slim_tools([tool | {"strict": True}])
     assert strict["input_schema"] == SLIM
 
 
@@ -54,20 +56,24 @@ def test_closed_objects_are_opened_only_on_request_and_never_for_strict_tools() 
     [
         (
             {"type": "function", "function": {"name": "f", "parameters": GENERATED}},
-            {"type": "function", "function": {"name": "f", "parameters": SLIM}},
+            {"type": "function", "function": {"name": "f", "parameters": OPEN}},
         ),
         (
             {"type": "function", "name": "f", "parameters": GENERATED},
             {"type": "function", "name": "f", "parameters": SLIM},
         ),
         (
+            {"type": "function", "name": "f", "strict": False, "parameters": GENERATED},
+            {"type": "function", "name": "f", "strict": False, "parameters": OPEN},
+        ),
+        (
             {"functionDeclarations": [{"name": "f", "parameters": GENERATED}]},
-            {"functionDeclarations": [{"name": "f", "parameters": SLIM}]},
+            {"functionDeclarations": [{"name": "f", "parameters": OPEN}]},
         ),
         ({"type": "web_search_20250305", "name": "web_search"},) * 2,
         ("not a tool",) * 2,
     ],
-    ids=["chat", "responses", "gemini", "the provider's own", "nonsense"],
+    ids=["chat", "responses", "responses, not strict", "gemini", "the provider's own", "nonsense"],
 )
 def test_the_dialects_of_providers(tool: Any, slim: Any) -> None:
     assert slim_tools([tool]) == [slim]

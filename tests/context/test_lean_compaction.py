@@ -9,11 +9,11 @@ from reverie.context import NotDue
 from reverie.context.compaction import lean
 from reverie.context.compaction.excerpts import WorkedOn, excerpt, spoken_names, worked_on
 from reverie.context.compaction.lean import LeanPolicy, Moment
-from reverie.context.compaction.parts import is_summary
+from reverie.context.compaction.parts import body_of, is_summary, worded
 from reverie.context.compaction.plan import Compaction, Due, Failed, NoPlan, Situation
 from reverie.context.compaction.record import record_of
 from reverie.context.profiles import NAMES, PROFILES
-from reverie.core.messages import Message
+from reverie.core.messages import Message, Text, new_message
 from reverie.core.tokens import message_tokens
 from reverie.core.usage import Prices
 from reverie.core.window import Window
@@ -104,6 +104,38 @@ class TestRecord:
         assert "The user chose: blue" in record
         assert "The parser is called from two places." in record
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "KeyError: 'rows'",
+            "    raise TypeError(f'no {kind}')",
+            "java.lang.IllegalStateException: closed twice",
+            "--- FAIL: TestResume (3.29s)",
+        ],
+    )
+    def test_an_exception_by_its_name_is_an_error(self, line: str) -> None:
+        assert f"! {line.strip()}" in record_of(story(ran("make", f"went on\n{line}\n")), 5_000)
+
+    def test_of_many_errors_those_that_a_program_reports_stay(self) -> None:
+        vague = "".join(f"step {i}: unknown option ignored\n" for i in range(9))
+        output = f"{vague}+ log(Error('x'))\nerror: two tests broke\nmain.go:3:1: undefined: rows\n"
+        record = record_of(story(ran("make", output)), 5_000)
+        assert "! error: two tests broke\n! main.go:3:1: undefined: rows\n! + log(" in record
+        assert "unknown option" not in record
+
+    def test_it_repeats_neither_paths_nor_errors_of_a_record_before_it(self) -> None:
+        said = story(
+            user("Go."), read("/src/deep/down/parser.py"), failed("make", "fatal: no rows")
+        )
+        first = record_of(said, 5_000)
+        before = new_message("user", Text(worded(first, "")), origin="reverie")
+        record = record_of(said, 5_000, [before])
+        assert "down/parser.py" in record
+        assert "/src/deep/down/parser.py" not in record
+        assert "fatal" in first
+        assert "fatal" not in record
+        assert "[user 1]" in record
+
     def test_without_room_the_oldest_steps_go_first(self) -> None:
         parts = [part for i in range(60) for part in (ran(f"make part-{i}"), model(f"Part {i}."))]
         record = record_of(story(*parts), 400)
@@ -129,6 +161,9 @@ class TestCompact:
         done = compacted(again)
         assert done.kept_up_to == first.start[0].id
         assert "I'll split step 0" in done.start[0].text
+        assert is_summary(done.start[0])
+        frames = [len(one.start[0].text) - len(body_of(one.start[0])) for one in (first, done)]
+        assert frames[1] < frames[0] / 2
 
     def test_what_saves_too_little_is_left_alone(self) -> None:
         short = story(user("Hello."), model("Hi."), read("/a"), model("Read."), user("Thanks."))
@@ -223,7 +258,7 @@ def test_the_profiles_are_those_of_the_setting() -> None:
 @pytest.mark.parametrize(
     ("tool", "declared", "threshold"),
     [
-        ("Bash", 50_000, 8_000),
+        ("Bash", 50_000, 6_000),
         ("Grep", 4_000, 4_000),
         ("Read", None, None),
         ("mcp__x", 50_000, 50_000),

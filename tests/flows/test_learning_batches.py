@@ -14,7 +14,7 @@ from tests.place import NOON, Place
 from tests.provider.provider import Provider
 from tests.provider.script import HttpError, ToolCall
 
-from reverie.agent.background import Background
+from reverie.agent.processes import Background
 from reverie.conversation.records import Opened, Said
 from reverie.errors import InputError, ModelError
 from reverie.events import Event, MemoriesSaved

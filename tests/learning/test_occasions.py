@@ -51,6 +51,17 @@ def test_a_model_reads_for_a_small_share_of_what_was_paid(
     assert affordable(price, spent, 0.01, ending=ending) is reads
 
 
+@pytest.mark.parametrize(
+    ("spent", "carried", "reads"),
+    [(1.6, 1.5, True), (1.4, 5.0, False), (1.6, 1.0, False)],
+    ids=["both together", "a short session after dear ones", "still too little"],
+)
+def test_a_short_session_does_not_pay_for_earlier_ones(
+    spent: float, carried: float, *, reads: bool
+) -> None:
+    assert affordable(0.03, spent, 0.01, ending=False, carried=carried) is reads
+
+
 def test_a_short_conversation_is_forked_and_a_long_one_is_told_apart() -> None:
     assert not offers(["a few words"], 10_000, MAIN, MAIN).apart_is_cheaper
     assert offers(["a few words"], 150_000, MAIN, MAIN).apart_is_cheaper

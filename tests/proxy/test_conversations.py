@@ -458,7 +458,7 @@ class TestSlimTools:
 
     @pytest.mark.parametrize("options", [(), ("proxy.memory=false", "proxy.layers=false")])
     def test_every_request_of_a_session_has_the_same_short_tools(self, start, provider, options):
-        proxy = start("proxy.slim_tools=true", "proxy.marks=false", *options)
+        proxy = start("proxy.marks=false", *options)
         history = [user("Read a.py, please.")]
         for _ in range(3):
             history += [reply(self.ask(proxy, history)), user("Go on.")]
@@ -475,7 +475,7 @@ class TestSlimTools:
         assert len(tool["description"]) < len(self.TOOL["description"])
         assert "$schema" in schema
 
-    def test_they_stay_as_they_are_unless_it_is_asked_for(self, start, provider):
-        proxy = start("proxy.marks=false")
+    def test_they_stay_as_they_are_where_that_is_asked_for(self, start, provider):
+        proxy = start("proxy.marks=false", "proxy.slim_tools=false")
         self.ask(proxy, [user("Read a.py, please.")])
         assert provider.requests[0].json["tools"] == [self.TOOL]

@@ -3,7 +3,8 @@
 A tool's definition is sent with every request of a session. Much of what generators write into its
 schema tells a model nothing: dialects, titles that repeat a name, bounds that no number passes, empty
 lists. `slim_schema` leaves these out: what the schema accepted it still accepts, and what it refused it
-still refuses, except for arguments of unknown names where `closed` is off.
+still refuses. A provider checks arguments only for strict tools; for the others `slim_tools` also leaves
+out that no unknown arguments are accepted, which the program that runs the tool checks itself.
 
 The same tools give the same bytes, so that a session's prefix is stable.
 """
@@ -13,7 +14,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from reverie.core.request import ToolSpec
@@ -49,25 +49,15 @@ _BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t\n]*\n")
 _ENDS = re.compile(r"[ \t]+\n")
 
 
-@dataclass(frozen=True, slots=True)
-class HeadPolicy:
-    """`closed` keeps `additionalProperties: false`; a strict tool keeps it anyway."""
-
-    closed: bool = True
-
-
-EQUIVALENT = HeadPolicy()
-
-
-def slim_tools(tools: Sequence[Json], policy: HeadPolicy = EQUIVALENT) -> list[Json]:
+def slim_tools(tools: Sequence[Json]) -> list[Json]:
     """The tools of a request, as providers' APIs write them; what is not known stays as it is."""
-    return [_slim_tool(tool, policy) for tool in tools]
+    return [_slim_tool(tool) for tool in tools]
 
 
-def slim_spec(spec: ToolSpec, policy: HeadPolicy = EQUIVALENT) -> ToolSpec:
+def slim_spec(spec: ToolSpec) -> ToolSpec:
     """A tool of ours or of a program that uses us; a schema that cannot be read stays as it is."""
     try:
-        schema = slim_schema(json.loads(spec.schema), closed=policy.closed)
+        schema = slim_schema(json.loads(spec.schema))
     except ValueError:
         return spec
     return ToolSpec(
@@ -76,7 +66,7 @@ def slim_spec(spec: ToolSpec, policy: HeadPolicy = EQUIVALENT) -> ToolSpec:
 
 
 def slim_schema(schema: Json, *, closed: bool = True) -> Json:
-    """A schema without what says nothing."""
+    """A schema without what says nothing, and unless `closed` without `additionalProperties: false`."""
     if not isinstance(schema, dict):
         return schema
     found: dict[str, Json] = {}
@@ -117,16 +107,16 @@ def _no_bound(key: str, value: Json) -> bool:
             return False
 
 
-def _slim_tool(tool: Json, policy: HeadPolicy) -> Json:
+def _slim_tool(tool: Json) -> Json:
     if not isinstance(tool, dict):
         return tool
     # One dialect wraps the function, another lists several in one tool.
     if isinstance(tool.get("function"), dict):
-        return {**tool, "function": _slim_tool(tool["function"], policy)}
+        return {**tool, "function": _slim_tool(tool["function"])}
     if isinstance(tool.get("functionDeclarations"), list):
-        inside = [_slim_tool(one, policy) for one in tool["functionDeclarations"]]
+        inside = [_slim_tool(one) for one in tool["functionDeclarations"]]
         return {**tool, "functionDeclarations": inside}
-    closed = policy.closed or bool(tool.get("strict"))
+    closed = _is_strict(tool)
     slim = dict(tool)
     for key in ("input_schema", "parameters", "parametersJsonSchema"):
         if key in tool:
@@ -134,3 +124,8 @@ def _slim_tool(tool: Json, policy: HeadPolicy) -> Json:
     if isinstance(tool.get("description"), str):
         slim["description"] = tidy(tool["description"])
     return slim
+
+
+def _is_strict(tool: Mapping[str, Json]) -> bool:
+    """Whether the provider checks the arguments. OpenAI's Responses do so unless told otherwise."""
+    return bool(tool.get("strict", tool.get("type") == "function"))

@@ -34,8 +34,8 @@ class Profile:
 
     lean: LeanPolicy = field(default_factory=LeanPolicy)
     clearing: Policy = field(default_factory=Policy)
-    longest_result: int = 8_000
-    longest_print: int = 12_000
+    longest_result: int = 6_000
+    longest_print: int = 24_000
 
     def without_share(self) -> Profile:
         """The same profile, but a layer may cost at once more than a share of what was paid."""
@@ -60,7 +60,7 @@ _PATIENT = LeanPolicy(
     rounds=2,
     files=20,
     file=10_000,
-    likely=0.17,
+    likely=0.16,
     rereads=8_000,
     patience=0.6,
     least=16_000,
@@ -70,7 +70,6 @@ _PATIENT = LeanPolicy(
 _THRIFTY = Profile(
     replace(_PATIENT, tail=2_000, rounds=1, room=8_000, likely=0.2),
     Policy(keep=8, margin=2.0, share=_SHARE),
-    longest_result=6_000,
     longest_print=9_000,
 )
 _BALANCED = Profile(

@@ -18,7 +18,7 @@ from reverie.learning.pending import Pending
 from reverie.recall.past_sessions import conversations
 
 if TYPE_CHECKING:
-    from reverie.agent.background import Background
+    from reverie.agent.processes import Background
     from reverie.learning.batches import Collected
     from reverie.learning.past_sessions import ReadingPlan
     from reverie.workspace import Workspace

@@ -45,7 +45,7 @@ class ProxySwitches:
     compaction: bool = True
     learning: bool = True
     record: bool = True
-    slim_tools: bool = False
+    slim_tools: bool = True
     shadow: bool = False
     # Whether clearing may never cost more than was saved before.
     safe: bool = True

@@ -195,10 +195,10 @@ def _start(
     situation: Situation, planned: Plan, policy: LeanPolicy, read_file: ReadFile
 ) -> tuple[Message, ...]:
     """The record with the user's words, and a message of what is in work, which is soon outdated."""
-    body = record_of(planned.compacted, policy.record)
+    body = record_of(planned.compacted, policy.record, planned.before)
     texts = user_messages.carried(planned.compacted)
     facts = read_facts(planned.compacted)
-    said: list[Block] = [Text(worded(body, situation.transcript))]
+    said: list[Block] = [Text(worded(body, situation.transcript, follows=bool(planned.before)))]
     said += [user_messages.render(texts)] if texts else []
     record = new_message(
         "user", *said, after=planned.compacted[-1], at=situation.at, origin="reverie"

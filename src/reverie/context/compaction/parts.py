@@ -36,24 +36,31 @@ def scaled(tokens: int, window: Window) -> int:
 
 
 _INTRO = "What was said here is no longer in the window; the summary below stands in its place."
+_NEXT = "What was said next is no longer in the window either:"
 _END = (
     "Go on with the work where it stopped. Do not retell the summary, and ask nothing it answers."
 )
 _OPEN, _CLOSE = "<summary>", "</summary>"
 
 
-def worded(body: str, transcript: str) -> str:
-    """The text of the summary message; `transcript` is the path of the full transcript."""
+def worded(body: str, transcript: str, *, follows: bool = False) -> str:
+    """The text of the summary message; `transcript` is the path of the full transcript.
+
+    One that follows another does not repeat what that one tells about both.
+    """
+    text = f"{_OPEN}\n{quoted(body, marks=(*MARKS, 'summary'))}\n{_CLOSE}"
+    if follows:
+        return f"{_NEXT}\n{text}"
     where = (
         f"Every word is kept in {transcript}: read or search that file for a detail that is "
         "missing here."
     )
     intro = f"{_INTRO}\n{where}" if transcript else _INTRO
-    return f"{intro}\n\n{_OPEN}\n{quoted(body, marks=(*MARKS, 'summary'))}\n{_CLOSE}\n\n{_END}"
+    return f"{intro}\n\n{text}\n\n{_END}"
 
 
 def is_summary(message: Message) -> bool:
-    return message.origin == "reverie" and message.text.startswith(_INTRO)
+    return message.origin == "reverie" and message.text.startswith((_INTRO, _NEXT))
 
 
 def body_of(message: Message) -> str:

@@ -25,16 +25,21 @@ STEP, ERROR = "- ", "! "
 
 LONGEST_TEXT = 400
 LONGEST_REPORT = 300
-LONGEST_COMMAND = 140
+LONGEST_COMMAND = 110
 MOST_ERRORS = 3
 _SHARED = 6
 
 _VERBS = {"read": "read", "edit": "edited", "write": "wrote", "search": "searched", "run": "ran"}
 
 
-def record_of(messages: Sequence[Message], room: int) -> str:
-    """The record of these messages in at most `room` tokens; earlier summaries are at its start."""
+def record_of(messages: Sequence[Message], room: int, behind: Sequence[Message] = ()) -> str:
+    """The record of these messages in at most `room` tokens; earlier summaries are at its start.
+
+    What the summaries `behind` it tell, which stay in the conversation, it does not repeat.
+    """
     writer = _Writer()
+    for message in filter(is_summary, behind):
+        writer.read(message)
     for message in messages:
         writer.add(message)
     return "\n".join(_fitting(writer.lines, room))
@@ -64,11 +69,17 @@ class _Writer:
 
     lines: list[str] = field(default_factory=list)
     _waiting: dict[str, tuple[ToolUse, Action]] = field(default_factory=dict)
+    _told: str = ""
     _paths: set[str] = field(default_factory=set)
     _errors: set[str] = field(default_factory=set)
     _verb: str = ""
     _targets: list[str] = field(default_factory=list)
     _users: int = 0
+
+    def read(self, summary: Message) -> None:
+        """Know what a summary tells that stands before this record."""
+        self._told += f"{body_of(summary)}\n"
+        self._know_errors(body_of(summary).split("\n"))
 
     def add(self, message: Message) -> None:
         if is_summary(message):
@@ -89,7 +100,10 @@ class _Writer:
         """The record or summary that stands for what was before."""
         self._users += len(said(message))
         self.lines += body_of(message).split("\n")
-        self._errors.update(line[len(ERROR) :] for line in self.lines if line.startswith(ERROR))
+        self._know_errors(self.lines)
+
+    def _know_errors(self, lines: Iterable[str]) -> None:
+        self._errors.update(line[len(ERROR) :] for line in lines if line.startswith(ERROR))
 
     def _user(self, message: Message) -> None:
         for _ in said(message):
@@ -136,7 +150,7 @@ class _Writer:
     def _target(self, action: Action) -> str:
         """The whole path of a file once, then its end; the first line of a command."""
         if action.kind in ("read", "edit", "write"):
-            if action.target in self._paths:
+            if action.target in self._paths or action.target in self._told:
                 return "/".join(action.target.split("/")[-2:])
             self._paths.add(action.target)
             return action.target

@@ -42,9 +42,15 @@ _PLACED = re.compile(r"(?:\[[\w:-]{1,30}\] )?[^\s:]{1,150}\.\w{1,10}:\d+(?::\d+)
 _TELLING = re.compile(
     r"\b(?:error|exception|fatal|panic|failed|failure|cannot|can't|could not|couldn't|not found"
     r"|no such|does not exist|denied|undefined|unexpected|invalid|refused|unknown)\b"
-    r"|^(?:-+ )?FAIL\b.|^E  ",
+    r"|\b\w{1,80}(?:Error|Exception)\b\s?[:(\[]|^(?:-+ )?FAIL\b.|^E  ",
     re.IGNORECASE,
 )
+# What a program prints about itself begins so; source code and prose speak of errors elsewhere.
+_REPORTS = re.compile(
+    r"\W{0,6}(?:[\w.]{0,80}(?:Error|Exception|Interrupt)\b:|(?:error|fatal|panic|fail(?:ed|ure)?)\b|E  )",
+    re.IGNORECASE,
+)
+_NAMES_ERRORS = re.compile(r"\b\w{0,80}(?:error|exception)\b\s?[:(\[]", re.IGNORECASE)
 _NOTHING_FAILED = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?)\b", re.IGNORECASE)
 
 
@@ -76,12 +82,18 @@ _OTHERS_TEXT = frozenset({"read", "search"})
 
 
 def errors_in(result: ToolResult, action: Action) -> tuple[str, ...]:
-    """The lines of a result that speak of errors, verbatim, the first ones first."""
+    """The lines of a result that speak of errors, verbatim: the clearest first, then in order."""
     if action.kind in _OTHERS_TEXT and not result.is_error:
         return ()
     lines = _lines(_ends(result.text))
-    found = tuple(line for line in lines if _speaks_of_errors(line) and len(line) > _SHORTEST_ERROR)
-    return found or (lines[:1] if result.is_error else ())
+    found = [line for line in lines if _speaks_of_errors(line) and len(line) > _SHORTEST_ERROR]
+    return tuple(sorted(found, key=_vagueness)) or (lines[:1] if result.is_error else ())
+
+
+def _vagueness(line: str) -> int:
+    if _REPORTS.match(line) or _PLACED.match(line):
+        return 0
+    return 1 if _NAMES_ERRORS.search(line) else 2
 
 
 def error_lines(text: str) -> tuple[str, ...]:

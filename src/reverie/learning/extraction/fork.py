@@ -253,10 +253,10 @@ class Learning:
             return True
         carried = self._carried or ()
         spent = self._spending.follow(self.conversation.state.usages, prices)
-        spent += sum(one.spent for one in carried)
+        earlier = sum(one.spent for one in carried)
         offer = self._offer([message for turn in self._gathered for message in turn])
         price = offer.apart if carried else offer.price
-        return affordable(price, spent, self.share, ending=self._ending)
+        return affordable(price, spent, self.share, ending=self._ending, carried=earlier)
 
     def _new(self) -> tuple[Message, ...]:
         state = self.conversation.state

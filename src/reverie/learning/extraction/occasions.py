@@ -71,6 +71,8 @@ _DIRECTIVE = 2_000
 _ANSWER = 250
 # A run that costs less than this, in dollars, is not put off when a session ends.
 SMALL = 0.02
+# With the turns of earlier sessions a run may cost so many times the share of the session's own cost.
+_FOR_OTHERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,13 @@ class Spending:
         return self.dollars
 
 
-def affordable(price: float, spent: float, share: float, *, ending: bool) -> bool:
-    """Whether a run at this price fits a session that has cost `spent` dollars since the last run."""
-    return price <= share * spent or (ending and price <= SMALL)
+def affordable(
+    price: float, spent: float, share: float, *, ending: bool, carried: float = 0.0
+) -> bool:
+    """Whether a run at this price fits a session that has cost `spent` dollars since the last run.
+
+    The earlier sessions whose turns are read with it have cost `carried` dollars. A short session does
+    not pay for them alone: they wait for one that has cost enough itself.
+    """
+    fits = price <= share * (spent + carried) and price <= _FOR_OTHERS * share * spent
+    return fits or (ending and price <= SMALL)

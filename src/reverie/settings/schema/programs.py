@@ -173,12 +173,9 @@ PROGRAMS: Final[tuple[Setting, ...]] = (
     ),
     _proxy_switch("learning", "Learn from proxied conversations after each turn."),
     _proxy_switch("record", "Keep a journal and a ledger of proxied conversations."),
-    Setting(
-        "proxy.slim_tools",
-        "bool",
-        default=False,
-        about="Proxy: Send the client's tools in their shortest equivalent form, without what tells a model nothing.",
-        risk="change what your clients send",
+    _proxy_switch(
+        "slim_tools",
+        "Send the client's tools in their shortest equivalent form, without what tells a model nothing.",
     ),
     Setting(
         "proxy.shadow",
