@@ -247,7 +247,8 @@ def _fitted(
         here = strange & (prompts.store == store)
         limit = np.quantile(prompts.best(odds, here), 1 - WRONG)
         limits.append((float(prompts.figures[here, SIZE].mean()), float(limit)))
-    slope = np.polyfit(*zip(*limits, strict=True), 1)[0]
+    sizes, heights = zip(*limits, strict=True)
+    slope = np.polyfit(sizes, heights, 1)[0]
     weights[SIZE] = min(0.0, -float(slope))
     return weights, GOOD - fmean(limit + weights[SIZE] * size for size, limit in limits)
 

@@ -17,6 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from typing import TYPE_CHECKING
+
 from tests.provider import Provider, RecordedRequest, ToolCall, serving
 
 from reverie.conversation.journal import Journal
@@ -25,6 +27,9 @@ from reverie.core.messages import Text, new_message
 from reverie.learning.batches import collect, submit
 from reverie.learning.past_sessions import plan_reading, read_sessions
 from reverie.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tests.provider.script import Responder, ScriptItem
 
 MODELS = ("anthropic:claude-haiku-5-5", "anthropic:claude-sonnet-5-5", "openai:gpt-5.5")
 SESSIONS = 20
@@ -53,10 +58,10 @@ def talk(app: Workspace, number: int) -> None:
             journal.append(Said(after))
 
 
-def model_of(folder: Path, *, index: bool) -> object:
+def model_of(folder: Path, *, index: bool) -> Responder:
     """Saves the fact it is told; `index` adds a line to MEMORY.md in the same reply."""
 
-    def answer(request: RecordedRequest) -> object:
+    def answer(request: RecordedRequest) -> ScriptItem:
         body = json.dumps(request.json)
         told = [number for number in range(0, SESSIONS, 3) if f". user: {fact(number)}" in body]
         if not told or any(mark in body for mark in ("tool_use", "tool_calls", "function_call")):
@@ -68,7 +73,7 @@ def model_of(folder: Path, *, index: bool) -> object:
             calls.append(
                 ToolCall("Write", _file(folder / "MEMORY.md", f"- [S]({name}) — {text}\n"))
             )
-        return calls
+        return tuple(calls)
 
     return answer
 

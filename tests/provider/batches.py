@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email import message_from_bytes
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.provider.blocks import Json, compact
 from tests.provider.gate import Gate
@@ -112,14 +112,15 @@ class AnthropicBatchesApi:
         if not request.headers.get("anthropic-version"):
             raise Rejection("version", "anthropic-version: header is required")
         id_ = request.path.split("/")[4] if request.path.count("/") > 3 else ""
-        body = {
+        answers: dict[str, Callable[[], Json | bytes]] = {
             "create": lambda: self._create(request),
             "list": self._list,
             "retrieve": lambda: self._shown(self._desk.job(id_)),
             "cancel": lambda: self._cancel(id_),
             "delete": lambda: self._delete(id_),
             "results": lambda: self._results(id_),
-        }[verb]()
+        }
+        body = answers[verb]()
         self._provider.finish(request, 200, None, None)
         if isinstance(body, bytes):
             return self._desk.sent(verb, Delivery(200, {"content-type": "binary"}, (body,)))
@@ -201,7 +202,7 @@ class OpenAiBatchesApi:
     def handle(self, verb: str, request: RecordedRequest) -> Delivery:
         parts = request.path.split("/")
         id_ = parts[3] if len(parts) > 3 else ""
-        body = {
+        answers: dict[str, Callable[[], Json | bytes]] = {
             "upload": lambda: self._upload(request),
             "files": lambda: _page([self._file(id_) for id_ in self._desk.files]),
             "content": lambda: self._found(id_)[1],
@@ -210,7 +211,8 @@ class OpenAiBatchesApi:
             "list": lambda: _page([_shown(job) for job in reversed(self._desk.jobs.values())]),
             "retrieve": lambda: self._retrieve(id_),
             "cancel": lambda: self._cancel(id_),
-        }[verb]()
+        }
+        body = answers[verb]()
         self._provider.finish(request, 200, None, None)
         if isinstance(body, bytes):
             return self._desk.sent(verb, Delivery(200, {"content-type": "binary"}, (body,)))
@@ -218,7 +220,7 @@ class OpenAiBatchesApi:
 
     def _upload(self, request: RecordedRequest) -> Json:
         head = f"Content-Type: {request.headers['content-type']}\r\n\r\n".encode()
-        parts = message_from_bytes(head + request.body).get_payload()
+        parts: Any = message_from_bytes(head + request.body).get_payload()
         named = {part.get_param("name", header="content-disposition"): part for part in parts}
         if named["purpose"].get_payload().strip() != "batch":
             raise Rejection("batch", "purpose: only batch is served here")
@@ -273,7 +275,7 @@ class OpenAiBatchesApi:
     def _retrieve(self, id_: str) -> Json:
         job = self._desk.job(id_)
         if job.results and not job.files:
-            good, bad = [], []
+            good, bad = list[Json](), list[Json]()
             for name, result in job.results.items():
                 line = _gpt_line(name, result, job.status)
                 (bad if line["error"] or result is None or result[0] != 200 else good).append(line)
