@@ -131,6 +131,16 @@ NAMED = [
     ("| gate | code |\n| north | {} |\n| south | closed |", "29" + "14C"),
     ("name,login,password\nfoo,foo@x.org,{}\nbar,bar@x.org,-", "Zebra-" + "Mint-5"),
     ("12 words for metamask\n{}", "angle brisk cactus dwarf ember flute " + "grape hover ivory jelly knock lemon"),
+    # Spoken of nearby, before or behind.
+    ("it should be {}, that old pw of the printer", "gr33nLadder7"),
+    ("hab {} notiert, das Passwort vom Router", "Zaunkönig88x"),
+    ("the zoom passcode {} is the same each week", "pT6wqa"),
+    ("the foyer code is {} until the guards change it", "7741"),
+    ("la clave de la alarma del almacén es {}", "8316"),
+    ("docker run -e POSTGRES_PASSWORD={} postgres", "marbleCanoe"),
+    ("root:{} opens the old recorder", "sakura9921q"),
+    ("the vault's password is {}", "amber lantern seldom whispers"),
+    ("meine passphrase ist {} und sonst nichts", "vier Krähen auf dem Dach"),
 ]  # fmt: skip
 
 HARMLESS = [
@@ -200,6 +210,11 @@ HARMLESS = [
     "| setting | key |\n|---|---|\n| prices | prices.*.input |",
     "user,role,token_limit\nana,admin,200000",
     "see https://www.figma.com/file/hT3kq9PzVbWm2sXyLr8cNd/Checkout for the token screens",
+    "db:\n  password: !vault |\n    (see the notes on Ansible)",
+    "ftp://anonymous:anonymous@ftp.example.org/pub still answers",
+    "The hook in PostCommit (the second pass) reads the queue",
+    "export DB_PASSWORD=$VAULT_DB_PASSWORD before you start it",
+    "the password form is slow in Release2Web",
 ]
 
 

@@ -30,13 +30,13 @@ _CUES: dict[Kind, str] = {
     r"|entschlüssel\w*|déverrouill\w*|déchiffr\w*|desbloque\w*|encrypted\b|verschlüsselt\b|chiffrée?s?\b|cifrad[oa]s?\b|locked\b"
     r"|gesperrt\b|keepass\w*|veracrypt|bitlocker|luks\b|protected\b|geschützt\b|protégée?s?\b|protegid[oa]s?\b",
     "codes": r"(?:recovery|backup) (?:codes?|keys?)|wiederherstellungs(?:codes?|schlüssel)|clés? de récupération|claves? de recuperación|codes? de (?:récupération|secours)|códigos? de (?:recuperación|respaldo)",
-    "key": r"tokens?\b|to[ken]{3}s?\b|secret(?:s|o)?\b|credentials?\b|bearer\b|geheim(?:nis|e[rnms]? schlüssel)|jetons?\b|clés?\b|claves?\b"
-    r"|llaves?\b|seed\b|t?otp\b|2fa\b|authenticator|webhooks?\b|cookies?\b|authorization\b|mnemonic|(?:12|24|twelve) words\b|serial\b(?! n)|activation\b",
-    "pin": r"pin(?:[- ]?code)?\b|(?:alarm|garage|gate|safe|tresor|portail)(?=\s?[:=]\s?\d{4,8}[#*]?\s*(?:[,;.\n]|\Z))|puk\b|passcode|digicode|key ?codes?\b|keypad\b|padlock\b|combination\b|kombination\b|combinaison\b|combinación\b"
+    "pin": r"pin(?:[- ]?code)?\b|disarm(?:s|ing)?\b|entschärf\w*|désarmer?\b|desarmar\b|(?:alarm|garage|gate|safe|tresor|portail)(?=\s?[:=]\s?\d{4,8}[#*]?\s*(?:[,;.\n]|\Z))|puk\b|passcode|digicode|key ?codes?\b|keypad\b|padlock\b|combination\b|kombination\b|combinaison\b|combinación\b"
     r"|(?:access|alarm|door|entry|garage|gate|lock(?:er)?|safe) code|(?:bike|luggage|suitcase|gym|shed|locker)(?:['’]s)? lock\b|lockbox\b"
     r"|(?:zahlen|fahrrad|vorhänge)schloss|cadenas\b|candado\b"
     r"|(?:alarm|tür|tor|safe|zugangs)code|code (?:d['’]accès|de l['’]alarme|de la porte|du portail|du coffre)"
     r"|código de (?:acceso|la alarma|la puerta)|clave de (?:acceso|la alarma|la puerta)",
+    "key": r"tokens?\b|to[ken]{3}s?\b|secret(?:s|o)?\b|credentials?\b|bearer\b|geheim(?:nis|e[rnms]? schlüssel)|jetons?\b|clés?\b|claves?\b"
+    r"|llaves?\b|seed\b|t?otp\b|2fa\b|authenticator|webhooks?\b|cookies?\b|authorization\b|mnemonic|(?:12|24|twelve) words\b|serial\b(?! n)|activation\b",
     "code": r"codes?\b|códigos?\b",
     "generic": r"keys?\b|schlüssel\b|chaves?\b",
 }
@@ -46,7 +46,7 @@ _STEM = re.compile(
     r"basic auth|p[as]{2}|pw|kenn?w|wachtw|cont[ras]{2}|frase|phrase|senha|mot|mdp|has|lösen|adgangs|parola|пароль|log|sign in|zugang|anmelde|identif"
     r"|cred|psk|wi-?fi|wlan|ssid|to[ken]{3}|secret|bearer|geheim|jeton|cl[éa]|llave|seed|t?otp|2fa|authen|webhook|cookie|serial|activ|mnemon|12 w|24 w|twelve"
     r"|authori|recovery|backup|wieder|code|código|pin|puk|access|alarm|door|entry|garage|gate|lock|safe|tür|tor|key"
-    r"|tresor|porta|digi|padl|pad|keep|combin|kombin|bike|lugg|suit|gym|shed|zahlen|fahrr|vorhä|caden|candad|encry|versch|chiff|cifr|gesp|verac|bitl|luks"
+    r"|tresor|porta|digi|padl|pad|keep|combin|kombin|bike|lugg|suit|gym|shed|zahlen|fahrr|vorhä|caden|candad|disarm|entschärf|désarm|desarm|encry|versch|chiff|cifr|gesp|verac|bitl|luks"
     r"|prot|gesch|schlüssel|chave|unlock|unzip|decrypt|entsperr|entschlüssel|déverrouill|déchiffr|desbloque|open|öffnet|s['’]ouvre|se abre"
 )
 # Too short to count inside a longer word, unlike in `Datenbankpasswort` or `apitoken`.
@@ -70,7 +70,7 @@ _PASSING = re.compile(
 )
 DOOR = re.compile(
     r"\b(?:doors?\b|gates?\b|keypad|(?:pad)?lock(?:er|box)?s?\b|safe\b|garage|alarm|entrance|entry|building|shed|cabin|gym\b|mailbox|elevator"
-    r"|parking|barrier|bike|luggage|suitcase|flat\b|apartment|storage|warehouse|cellar|basement|office|house|voicemail|sim\b"
+    r"|parking|barrier|lobby|reception|foyer|hall\b|bike|luggage|suitcase|flat\b|apartment|storage|warehouse|cellar|basement|office|house|voicemail|sim\b"
     r"|tür|haustür|tor\b|garagentor|\w*schloss|tresor|keller|\w*eingang|fahrrad|koffer|wohnung|lager|schließf|spind|schranke|büro"
     r"|porte\b|portail|digicode|coffre|entrée|immeuble|vélo|valise|cadenas|barrière|casier|bureau"
     r"|puerta|portón|portal\b|caja fuerte|candado|taquilla|edificio|trastero|entrada|maleta|bici|oficina)",

@@ -131,12 +131,14 @@ def _is_phrase(kind: Kind, name: str, lead: str, phrase: str) -> bool:
     called = "phrase" in name or "frase" in name
     said_of_it = not called and any(_PARTICIPLE.search(word) for word in words)
     told = called and ":" in lead
-    if not is_word_list(phrase, most=1 if told else 0) or said_of_it:
+    most = 2 if called and len(words) >= 5 else 1 if told else 0
+    if not is_word_list(phrase, most=most) or said_of_it or is_about_another(phrase):
         return False
     if kind == "key":
         return name == "seed" and len(words) in _SEED_LENGTHS
     opened = kind == "unlock" and not name.endswith("ed")
-    return len(words) >= (3 if called else 4) and (called or opened or lead.strip() in (":", "="))
+    given = called or opened or kind == "password" or lead.strip() in (":", "=")
+    return len(words) >= (3 if called else 4) and given
 
 
 def _lines(text: str, cues: Sequence[Cue]) -> list[_Line]:

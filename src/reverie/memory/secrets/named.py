@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from reverie.memory.secrets.library import Secret
 from reverie.memory.secrets.plausibility import (
     is_chosen,
+    is_joined_or_chosen,
     is_key,
     is_leet,
+    is_made_up,
     is_opaque,
     is_password,
     is_phrase,
@@ -59,7 +61,7 @@ RULES: Sequence[Rule] = (
     Rule(
         "password in url",
         ("://",),
-        r"[^\s:/?#@\"'`<>\\\ufffc]{0,128}:([^\s/\"'`<>\\\ufffc]{3,256})@(?=[\w\[.{-])",
+        r"(?!anonymous:)[^\s:/?#@\"'`<>\\\ufffc]{0,128}:([^\s/\"'`<>\\\ufffc]{3,256})@(?=[\w\[.{-])",
     ),
     Rule(
         "aws secret key",
@@ -167,6 +169,13 @@ RULES: Sequence[Rule] = (
         rf"\S{{1,40}} ([^{_STOP}]{{4,64}})",
         is_spoken_password,
     ),
+    # `MYSQL_ROOT_PASSWORD=…` of a shell: not a name in code, so any word counts.
+    Rule(
+        "password",
+        ("_password=", "_passwd=", "_pwd=", "_pass="),
+        rf"[\"']?([^{_STOP}$%{{}}()]{{8,64}})(?=[\s\"']|$)",
+        is_joined_or_chosen,
+    ),
     # «demo@acme.io / …»
     Rule(
         "password",
@@ -191,7 +200,7 @@ RULES: Sequence[Rule] = (
         "password",
         ("admin", "root", "administrator"),
         rf"[:/]([^{_STOP}/@]{{6,64}})(?=[\s,;.!?)]|$)",
-        is_leet,
+        lambda value: is_leet(value) or is_made_up(value),
     ),
     Rule(
         "authenticator seed",

@@ -43,6 +43,7 @@ _CODE = re.compile(
 _PATH = re.compile(r"(?:\.{0,2}|~|[A-Za-z]:)[/\\][\w.@~-]+(?:[/\\][\w.@~-]*)*|\w+://.*")
 _WORDS = re.compile(r"(?:[A-Za-z]+\d{0,3}|\d{1,8})(?:[-_.:/+](?:[A-Za-z]+\d{0,3}|\d{1,8}))+")
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
+_SHORTEST_MADE_UP = 8
 _DIGIT_OR_SIGN = re.compile(r"[\d!@#$%^&*+=?~]")
 _FOUR_WORDS = re.compile(r"[a-z]+(?:-[a-z]+){3,}|[a-z]+(?:_[a-z]+){3,}")
 _BASE32 = re.compile(r"[A-Z2-7]{16,128}")
@@ -141,6 +142,8 @@ def is_password(value: str) -> bool:
     mixed = _LETTER.search(value) and _DIGIT_OR_SIGN.search(value)
     return (
         bool(mixed or value.isdigit())
+        # `!vault` is a tag of YAML.
+        and not re.fullmatch(r"![a-z]{3,10}", value)
         and not is_placeholder(value)
         and not _CODE.fullmatch(value)
         and not _PATH.fullmatch(value)
@@ -192,6 +195,15 @@ def is_opaque(value: str, least: int = 10) -> bool:
     if is_public(value) or _WORDS.fullmatch(value) or is_placeholder(value):
         return False
     return _switches(value) >= max(3, len(value) * 0.2)
+
+
+def is_made_up(value: str) -> bool:
+    """Whether letters with digits, signs or strokes are too odd for a word, a version or a name in code."""
+    strange = _DIGIT.search(value) or _SIGN.search(value[:-1])
+    if len(value) < _SHORTEST_MADE_UP or not strange or not is_spoken_password(value):
+        return False
+    mixed = is_of_both_cases(value) or re.search(r"[a-z]\d[a-z]{2}|[a-z]{4}\d{3}", value)
+    return bool(mixed) and not _WORDS.fullmatch(value.lower())
 
 
 def is_of_both_cases(value: str) -> bool:
@@ -316,6 +328,13 @@ def is_joined_words(value: str) -> bool:
         return False
     words = re.findall(r"[A-Z]?[a-z]+", value)
     return not (_SMALL_WORDS | _STATES | _PARTS_OF_NAMES).intersection(map(str.lower, words))
+
+
+def is_joined_or_chosen(value: str) -> bool:
+    """Whether a value in a shell's variable is a password, also two words as in `teaspoonRiot`."""
+    humps = re.fullmatch(r"[A-Za-z][a-z]{2,11}(?:[A-Z][a-z]{2,11}){1,4}", value)
+    plain = humps and not (is_placeholder(value) or _NAMES_A_SECRET.search(value))
+    return bool(plain) or is_password(value)
 
 
 def is_door_code(value: str) -> bool:

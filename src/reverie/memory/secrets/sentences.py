@@ -23,6 +23,7 @@ from reverie.memory.secrets.plausibility import (
     is_hash,
     is_joined_words,
     is_licence,
+    is_made_up,
     is_mixed,
     is_numbered_words,
     is_of_both_cases,
@@ -39,10 +40,14 @@ if TYPE_CHECKING:
 
 _REACH = 110
 _BESIDE = 5
+_NEAR = 30
+# What follows speaks of something else.
+_NEXT_CLAUSE = re.compile(r"[.;:!?()]\s|\b(?:and|or|then|und|oder|et|ou|y|o)\b")
 # The shortest key of WPA.
 _SHORTEST_NETWORK_KEY = 8
 _QUOTES = ('"', "'", "`", "“", "„", "«")
 _LONGEST_TOKEN = 512
+_LONGEST_PASSCODE = 10
 
 _IN_TOKEN = r"[^\s\"'`<>(){}\[\],;|=「」，。；、«»“”„‘’\ufffc\\]"
 # Anchored at the first character, so that a long run of letters is tried once; requires a digit, a
@@ -149,6 +154,7 @@ def _judged(
 ) -> str | None:
     """The kind of secret; None if it is not a secret."""
     loose: Kind | None = None
+    near = False
     for cue in reversed(before):
         if cue.end > start or start - cue.end > _REACH:
             continue
@@ -159,6 +165,7 @@ def _judged(
         if named := _named_by(cue, kind, between, value, text, end):
             return NAMES[named]
         loose = loose or cue.kind
+        near = near or _is_near(cue, between)
     for cue in behind:
         if (
             cue.start < end
@@ -168,17 +175,39 @@ def _judged(
             continue
         between = text[end : cue.start]
         if (
-            _FOLLOWS.match(between)
+            text[cue.start : cue.end].lower() != "pass"
+            and _FOLLOWS.match(between)
             and not is_about_another(between)
             and _is_named_behind(cue.kind, value)
         ):
             return NAMES[cue.kind]
         loose = loose or cue.kind
+        near = near or _is_near(cue, between)
+    return _by_its_form(text, value, start, end, loose, near=near)
+
+
+def _by_its_form(
+    text: str, value: str, start: int, end: int, loose: Kind | None, *, near: bool
+) -> str | None:
+    """The kind of a value that no words lead to: one `near` a password must look made up, others generated."""
+    if near and is_made_up(value):
+        return NAMES["password"]
     if loose == "codes" and _CODE.fullmatch(value):
         return NAMES[loose]
     if loose and loose != "generic" and is_opaque(value, 10 if is_of_both_cases(value) else 16):
         return NAMES[loose]
     return "opaque key" if is_mixed(value) and _in_sentence(text, start, end) else None
+
+
+def _is_near(cue: Cue, between: str) -> bool:
+    """Whether a password is spoken of a few words before or behind a value: «I think it's …, the pw»."""
+    return (
+        cue.kind == "password"
+        and len(between) <= _NEAR
+        and not is_about_another(between)
+        and not _NEXT_CLAUSE.search(between)
+        and not _COUNTED.intersection(between.lower().split()[-1:])
+    )
 
 
 def _named_kind(cue: Cue, between: str, before: Sequence[Cue], text: str) -> Kind:
@@ -261,7 +290,10 @@ def is_value(kind: Kind, value: str, after: str = "") -> bool:
     pin = is_pin(value) and not _UNIT.match(after)
     match kind:
         case "pin":
-            return pin or is_door_code(value) or is_dial_code(value) or is_spoken_key(value)
+            typed = is_varied(value) and len(value) <= _LONGEST_PASSCODE
+            return (
+                pin or typed or is_door_code(value) or is_dial_code(value) or is_spoken_key(value)
+            )
         case "password":
             numbered = (
                 is_spoken_password(value) or is_numbered_words(value) or is_joined_words(value)
