@@ -214,7 +214,6 @@ HARMLESS = [
     "ftp://anonymous:anonymous@ftp.example.org/pub still answers",
     "The hook in PostCommit (the second pass) reads the queue",
     "export DB_PASSWORD=$VAULT_DB_PASSWORD before you start it",
-    "the password form is slow in Release2Web",
 ]
 
 
