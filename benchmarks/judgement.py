@@ -76,11 +76,12 @@ def by_learning(folder: Path, old: str, new: str) -> Result:
     app = Workspace.open(folder, home=folder / "home", overrides=("recall.embedder=none",))
     if not _learnt(app, old):
         return Result(saved=False, unheard=True)
-    (first,) = app.memory().topics.entries()
+    # Two sentences may be two memories.
+    files = {entry.file for entry in app.memory().topics.entries()}
     saved = _learnt(app, new)
-    now = app.memory().topics.read(first.file)
-    retired = now is None or now.topic.superseded_by is not None
-    asked = [item.proposal for item in waiting(app) if item.proposal.file == first.file]
+    now = [app.memory().topics.read(file) for file in files]
+    retired = any(one is None or one.topic.superseded_by is not None for one in now)
+    asked = [item.proposal for item in waiting(app) if item.proposal.file in files]
     told = "update" if retired else _told_by(asked[0].reason) if asked else ""
     if not saved and not waiting(app):
         told = "duplicate"
