@@ -68,7 +68,11 @@ SEEN_ONCE = (
 )
 
 _ON = {setting.key: bool(setting.default) for setting in SETTINGS}
-_NUMBERS = {s.key: float(str(s.default)) for s in SETTINGS if s.key.startswith("learning.")}
+_NUMBERS = {
+    s.key: float(str(s.default))
+    for s in SETTINGS
+    if s.key.startswith("learning.") and s.key != "learning.batch"
+}
 PAUSE, SHARE = _NUMBERS["learning.pause"], _NUMBERS["learning.share"]
 
 

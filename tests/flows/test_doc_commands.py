@@ -49,6 +49,7 @@ NOT_RUN = {
     r"(\w+=\S+ )*(claude|codex|opencode|gemini)( .*)?": _CLIENT,
     r"reverie (serve|worker|tenants|migrate)( .*)?|reverie worker &.*": _POSTGRES,
     r"reverie adopt .*|reverie install .*--memory adopt": _NO_MEMORIES,
+    r"reverie extract --batch": "needs a model; tests/cli/test_extract_batches.py runs it",
     r"reverie demo( .*)?": "takes long; tests/cli/test_demo.py plays it",
     r'eval "\$\(reverie completion zsh\)"': "needs zsh; tests/cli/test_look.py tries each shell",
     r".* node examples/recall\.mjs .*": "needs Node, and the server of the page above it",

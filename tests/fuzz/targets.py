@@ -184,7 +184,7 @@ def _hook(data: bytes) -> None:
     except InputError:
         return
     for dialect in DIALECTS.values():
-        for event in (*sorted(dialect.events), "Unheard"):
+        for event in (*sorted(dialect.names), "Unheard"):
             heard = dialect.parse(event, told)
             said = f"{heard.session} {heard.cwd}"
             for outcome in (Context(said), Instructions(said), ReplacedOutput("Bash", said)):

@@ -23,11 +23,13 @@ from reverie.learning.extraction.values import (
 )
 from reverie.learning.extraction.word_lists import IDLE
 from reverie.text.likeness import Likeness, Match, related
+from reverie.text.statements import sentences
 
 # A question in the inbox costs a person more than a line of `remember`, and a fact kept twice does less
 # harm than an outdated one.
-_WORTH_ASKING: Mapping[Likeness, float] = {"update": 0.45, "restates": 0.55}
+_WORTH_ASKING: Mapping[Likeness, float] = {"update": 0.45, "restates": 0.65}
 _LIKELY = 0.5
+_MOST_SENTENCES = 2
 _TOKEN = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
 
 
@@ -89,8 +91,10 @@ def rivals(candidate: Candidate, known: Sequence[Known]) -> tuple[tuple[str, Lik
 
 
 def _worth_asking(match: Match, titles: set[str]) -> bool:
-    """Whether odds are worth a question; a title is no fact to compare with."""
-    return match.verdict.score >= _WORTH_ASKING[match.likeness] and match.key not in titles
+    """Whether odds are worth a question; a title is no fact to compare with, a long text says too much."""
+    if match.key in titles or len(sentences(match.key.partition("\n")[2])) > _MOST_SENTENCES:
+        return False
+    return match.verdict.score >= _WORTH_ASKING[match.likeness]
 
 
 def _claimed(candidate: Candidate, file: str, current: Sequence[Known]) -> Operation:
