@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 FILE = Path(relevance.__file__).with_name("calibration.json")
 # The share of unrelated prompts that may be shown something.
-WRONG = 0.03
+WRONG = 0.0225
 # What a prompt of each kind counts in the regression; unrelated ones count half as much again as the first kind.
 COUNTS = {"other words": 1.0, "told": 0.8, "shared words": 3.0, "long prompt": 0.2}
 UNRELATED_COUNTS = 1.5
