@@ -138,14 +138,14 @@ def test_what_is_probably_a_newer_value_is_asked_about() -> None:
 
 
 def test_a_newer_value_is_asked_about_sooner_than_another_wording() -> None:
-    newer = ("Ms Trent's hourly rate is 210.", "Ms Trent bills 240 an hour")
-    again = (
-        "We never give the animals antibiotics as a precaution.",
-        "Preventive antibiotics for livestock: not on this farm, ever.",
+    newer = (
+        "Marcus is captain of the first team.",
+        "The first team voted Elliot in as their captain.",
     )
+    again = ("My brother works as a nurse.", "My brother's job is nursing.")
     odds = {pair: compare(pair[1], pair[0]) for pair in (newer, again)}
     assert [one.likeness for one in odds.values()] == ["update", "restates"]
-    assert all(0.45 < one.score < 0.55 for one in odds.values())
+    assert all(0.45 < one.score < 0.65 for one in odds.values())
     asked = [
         rivals(Candidate(new, "project", (), "user"), [known("a.md", old)]) for old, new in odds
     ]

@@ -103,11 +103,11 @@ def _forget() -> None:
 
 
 def test_of_faint_guesses_about_a_change_only_the_best_is_told() -> None:
-    new = "We switched the shop over to Kustomize, Helm is gone."
+    new = "heads up, the team switched to NATS as message broker"
     notes = [
-        ("rotation", "Rotation changes on Mondays at 9."),
-        ("phones", "Phones have to be switched off during lessons."),
-        ("shop", "The shop is shut on public holidays."),
+        ("fees", "My broker charges 5 dollars per trade."),
+        ("customs", "customs broker for Turkey is Demir & Sons"),
+        ("relay", "Sandra coaches the women's relay team."),
     ]
     alone = {key: compare(new, old) for key, old in notes}
     assert all(one.weighed and one.score < likeness.TOLD for one in alone.values())
