@@ -212,3 +212,36 @@ def test_public_date_phrases_are_never_resolved_wrongly():
             wrong.append((case["Input"], found))
     assert wrong == []
     assert right >= 50
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("Tickets are 20 euros from September on", "Tickets are 20 euros from 2027-09 on"),
+        ("The freeze holds until March", "The freeze holds until 2027-03"),
+        ("Starting December invoices go by mail", "Starting 2026-12 invoices go by mail"),
+        ("Since May Jonas runs the bar", "Since 2026-05 Jonas runs the bar"),
+        ("Nadia was away until March", "Nadia was away until 2026-03"),
+        ("Closed until the end of January", "Closed until 2027-01-31"),
+        ("The bar was closed until the end of January", "The bar was closed until 2026-01-31"),
+        ("Das Lager bleibt bis März zu", "Das Lager bleibt bis 2027-03 zu"),
+        ("Depuis mai c'est Jonas qui tient le bar", "Depuis 2026-05 c'est Jonas qui tient le bar"),
+        ("A partir de abril cobramos 20 euros", "A partir de 2027-04 cobramos 20 euros"),
+    ],
+)
+def test_a_month_that_limits_gets_its_year(text, after):
+    assert absolute_dates(text, SUNDAY)[0] == after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The letter from May on Friday 2026-11-20",
+        "The mail from April arrived",
+        "We worked from March to June",
+        "Every order until March gets a gift",
+        "Die Bar war bis März geschlossen",
+    ],
+)
+def test_other_months_stay(text):
+    assert absolute_dates(text, SUNDAY)[0] == text

@@ -128,12 +128,20 @@ def _leaning(place: Place) -> Direction | None:
         return "future"
     if said in {"habit", "unsure"}:
         return None
+    if (
+        said == "past"
+        and lead in _LIMITS
+        and _NOTICE.search(place.match.string, 0, place.match.start())
+    ):
+        return "future"
     onward = lead == "from" and _ONWARD.match(place.match.string, place.match.end())
     if lead.partition(" ")[0] in _AHEAD or onward:
         return said or "future"
     return said
 
 
+# "Closed until the end of January" is a notice; "The bar was closed until …" is history.
+_NOTICE = re.compile(r"(?:^|[.!?]\s+)[A-Z]\w*ed (?:\w+ ){0,2}$")
 _LIMITS = frozenset({"from", "starting", "beginning", "effective", "until", "till", "through"})
 _ONWARD = re.compile(r" on(?:wards?)?\b(?! (?:the|a|an|our|my)\b)")
 
@@ -206,6 +214,22 @@ def _during(place: Place) -> str | None:
     if direction == "past":
         return f"{lead} {today.year - (month > today.month)}-{month:02d}"
     return None
+
+
+def _limit_month(place: Place) -> str | None:
+    """`until March`, `from September on`, `since May`: the whole month."""
+    lead = place.match["lead"]
+    direction = _leaning(place)
+    if lead.lower() == "from":
+        # "The mail from April" names a person.
+        onward = lead == "From" or _ONWARD.match(place.match.string, place.match.end())
+        direction = "future" if onward and direction in (None, "future") else None
+    if direction is None or (lead == "From" and place.direction == "habit"):
+        return None
+    month, today = month_number(place["month"]), place.today
+    turned = month < today.month if direction == "future" else month > today.month
+    year = today.year + (turned if direction == "future" else -turned)
+    return f"{lead} {year}-{month:02d}"
 
 
 def _coming_span(place: Place) -> str | None:
@@ -353,6 +377,12 @@ RULES: tuple[Rule, ...] = (
         _end_of_month,
     ),
     _rule(rf"(?P<lead>during) (?-i:(?P<month>{_MONTH}))(?!\.? ?\d)", _during),
+    _rule(
+        rf"(?P<lead>until|till|starting|beginning|since|from) (?:in )?(?-i:(?P<month>{_MONTH}))(?!\.? ?\d)"
+        # "From May on Friday" is a letter of May's, "from May to July" a range.
+        r"(?! (?:on [A-Z\d]|(?:and|or|to|through|until|till)\b))",
+        _limit_month,
+    ),
     _rule(rf"for the next (?P<span>(?!an? )(?:{_N}) {_UNIT})", _coming_span),
     _rule(rf"(?:{_LEAD} )?(?:{_DAY},? )?(?:the )?{_MONTH_DAY}", _month_day),
     _rule(rf"(?:{_LEAD} )?(?P<day>{_DAY}),? the {_NTH}(?! of\b)", _numbered_day),

@@ -110,6 +110,10 @@ def _written(language: Language) -> Iterator[Rule]:
         rf"(?P<lead>{leads}|)(?:{names.weekday},? (?:dem |den |le |el )?)?{written}",
         partial(_day_of_month, language),
     )
+    yield rule(
+        filled(rf"(?P<lead>{language.month_leads})(?P<month>{{month}})(?!\.? ?\d)"),
+        partial(_limit_month, language),
+    )
     yield rule(filled(language.weekday), partial(_cued_weekday, language))
 
 
@@ -182,6 +186,16 @@ def _day_of_month(language: Language, place: Place) -> str | None:
     number = int(place["number"].removesuffix("er"))
     day = nearest(month_number(place["month"]), number, place.today, future=direction == "future")
     return f"{place.match['lead']}{day.isoformat()}" if day else None
+
+
+def _limit_month(language: Language, place: Place) -> str | None:
+    """`bis März`, `à partir de septembre`, `desde enero`: the whole month."""
+    if place.direction in ("habit", "past") and place["lead"] not in language.since:
+        return None
+    month, today = month_number(place["month"]), place.today
+    back = place["lead"] in language.since
+    year = today.year - (month > today.month) if back else today.year + (month < today.month)
+    return f"{place.match['lead']}{year}-{month:02d}"
 
 
 def _range(place: Place) -> str | None:

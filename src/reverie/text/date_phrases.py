@@ -30,6 +30,9 @@ class Language:
     # Prepositions before a date, which point forward, back or neither way.
     leads_ahead: str
     leads_back: str
+    # Before a month without a day, and which of these look back.
+    month_leads: str
+    since: frozenset[str]
     leads: str
     # Weekday phrases that are dates if the sentence shows past or future.
     weekday: str
@@ -72,6 +75,8 @@ _GERMAN = Language(
     date=r"(?P<number>\d{1,2})\. ?(?-i:(?P<month>{month}))\b(?!\.? ?\d)",
     leads_ahead=r"bis (?:zum |einschließlich )?|ab (?:dem )?|spätestens (?:am |bis )",
     leads_back=r"seit (?:dem )?",
+    month_leads=r"bis |ab |seit ",
+    since=frozenset({"seit "}),
     leads=r"am |vom |zum |den |vor dem |nach dem ",
     weekday=r"(?P<lead>am |bis (?:zum )?|ab |seit |spätestens (?:am |bis ))(?P<day>{weekday})(?!,? (?:dem )?\d| (?:bis|und|oder)\b)",
     ranges=((r"vom ", r" bis (?:zum )?"), (r"zwischen dem ", r" und (?:dem )?")),
@@ -117,6 +122,8 @@ _FRENCH = Language(
     date=r"(?P<number>1er|\d{1,2}) (?P<month>{month})\b(?! ?\d)",
     leads_ahead=r"jusqu['’]au |à partir du |dès le |d['’]ici le |au plus tard le |avant le ",
     leads_back=r"depuis le ",
+    month_leads=r"jusqu['’]en |à partir de |à partir d['’]|dès |depuis ",
+    since=frozenset({"depuis "}),
     leads=r"le |du |au |pour le |après le ",
     weekday=(
         r"(?P<lead>jusqu['’]à |à partir de |dès |depuis |d['’]ici |au plus tard |ce |)"
@@ -166,6 +173,8 @@ _SPANISH = Language(
     date=r"(?P<number>\d{1,2}) de (?P<month>{month})\b(?! (?:del? )?\d)",
     leads_ahead=r"hasta el |a partir del |antes del |a más tardar el |para el ",
     leads_back=r"(?!)",
+    month_leads=r"hasta |a partir de |desde ",
+    since=frozenset({"desde "}),
     leads=r"el |del |al |desde el ",
     weekday=(
         r"(?P<lead>el |hasta el |a partir del |desde el |antes del |para el )"
