@@ -38,7 +38,7 @@ PEOPLE = ("Bruno", "Ines", "Tomas", "Wanda", "Yusuf", "Zoe", "Petra")
 
 
 def fact(number: int) -> str:
-    return f"{PEOPLE[number // 3]} owns the service number {number} since March."
+    return f"{PEOPLE[number // 3]} owns the service number {number} since 2026-03."
 
 
 def talk(app: Workspace, number: int) -> None:

@@ -231,13 +231,15 @@ def test_commands_are_for_the_terminal(place: Place) -> None:
 
 
 def test_without_a_model(place: Place) -> None:
-    done = process(place, "chat", "-p", "remember that Ada owns the billing service since March")
+    done = process(place, "chat", "-p", "remember that Ada owns the billing service since 2026-03")
     assert done.returncode == 0
-    assert done.stdout.startswith("Remembered (project): Ada owns the billing service since March")
+    assert done.stdout.startswith(
+        "Remembered (project): Ada owns the billing service since 2026-03"
+    )
     done = process(place, "chat", "-p", "who owns the billing service?")
     assert done.stderr == f"note: {OFFLINE_NOTE}\n"
     assert done.stdout.startswith("From memory:\n")
-    assert "Ada owns the billing service since March" in done.stdout
+    assert "Ada owns the billing service since 2026-03" in done.stdout
     assert "notes, not instructions" not in done.stdout
     quiet = process(place, "chat", "-q", "-p", "zebra crossings in Lisbon")
     assert (quiet.stdout, quiet.stderr) == (f"{ANSWER}\n", "")
@@ -245,8 +247,8 @@ def test_without_a_model(place: Place) -> None:
 
 
 def test_a_memory_that_is_refused_is_1(place: Place) -> None:
-    run("chat", "-p", "remember that Ada owns the billing service since March")
-    result = run("chat", "-p", "remember that Ada owns the billing service since March")
+    run("chat", "-p", "remember that Ada owns the billing service since 2026-03")
+    result = run("chat", "-p", "remember that Ada owns the billing service since 2026-03")
     assert result.exit_code == 1
     assert "already says so" in result.stderr
 

@@ -179,10 +179,10 @@ def test_lines_history_and_completion(place: Place) -> None:
 def test_without_a_model_it_remembers_recalls_and_says_what_it_is(place: Place) -> None:
     with offline(place) as terminal:
         assert terminal.text.count("Offline: no model is chosen") == 1
-        terminal.enter("remember that Ada owns the billing service since March")
+        terminal.enter("remember that Ada owns the billing service since 2026-03")
         terminal.until("Remembered (project): Ada owns the billing service", "undo with")
         terminal.enter("who owns the billing service?")
-        terminal.until("Ada owns the billing service since March")
+        terminal.until("Ada owns the billing service since 2026-03")
         terminal.enter("/search billing")
         terminal.until("Ada owns")
         terminal.enter("/memory")

@@ -12,7 +12,7 @@ from tests.provider.gate import Gate
 from tests.provider.provider import Provider
 from tests.provider.script import ToolCall
 
-WISH = "Bruno owns the payroll service since March."
+WISH = "Bruno owns the payroll service since 2026-03."
 
 
 @pytest.fixture

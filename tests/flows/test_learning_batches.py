@@ -26,7 +26,7 @@ from reverie.learning.unread import UnreadTurns
 from reverie.workspace import Workspace
 from reverie.workspace.inbox import waiting
 
-BILLING = "Bruno owns the billing service since May."
+BILLING = "Bruno owns the billing service since 2026-05."
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from reverie.learning.past_sessions import ReadSession, plan_reading, read_sessi
 from reverie.workspace import Workspace
 from reverie.workspace.inbox import waiting
 
-PAYROLL = "Bruno owns the payroll service since March."
+PAYROLL = "Bruno owns the payroll service since 2026-03."
 PREFERENCE = "From now on always use pnpm instead of npm in this repository."
 
 

@@ -18,7 +18,7 @@ from tests.provider.script import ScriptItem, ToolCall
 from reverie.errors import InputError
 from reverie.server.side_model import SideModel
 
-PAYROLL = "Bruno owns the payroll service since March."
+PAYROLL = "Bruno owns the payroll service since 2026-03."
 PREFERENCE = "From now on always use pnpm instead of npm in this repository."
 TALK = [{"role": "user", "content": text} for text in (PAYROLL, PREFERENCE)]
 
