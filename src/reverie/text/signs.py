@@ -17,7 +17,8 @@ from reverie.text.alignment import differing, keys_of, subject_of
 from reverie.text.closeness import meaning_signs
 from reverie.text.lexicon import MONTHS
 from reverie.text.statements import Change, Statement, Token
-from reverie.text.values import DIMENSIONS, compare_values, values_in
+from reverie.text.value_readers import DIMENSIONS
+from reverie.text.values import compare_values, values_in
 from reverie.text.word_classes import near_groups, opposed
 from reverie.text.wording import wording_signs
 
