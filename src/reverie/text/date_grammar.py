@@ -20,6 +20,7 @@ from reverie.text.days import (
     month_number,
     months_on,
     nearest,
+    nearest_month,
     period,
     shifted,
     weekday_number,
@@ -97,9 +98,8 @@ def _weekday(place: Place) -> str:
 
 def _weekday_of_week(place: Place) -> str:
     shift = {"next": 7, "last": -7}.get(place["which"], 0)
-    return (
-        monday_of(place.today) + timedelta(days=shift + weekday_number(place["day"]))
-    ).isoformat()
+    days = shift + weekday_number(place["day"])
+    return (monday_of(place.today) + timedelta(days=days)).isoformat()
 
 
 def _cued_weekday(place: Place) -> str | None:
@@ -128,11 +128,7 @@ def _leaning(place: Place) -> Direction | None:
         return "future"
     if said in {"habit", "unsure"}:
         return None
-    if (
-        said == "past"
-        and lead in _LIMITS
-        and _NOTICE.search(place.match.string, 0, place.match.start())
-    ):
+    if said == "past" and lead in _LIMITS and _is_notice(place):
         return "future"
     onward = lead == "from" and _ONWARD.match(place.match.string, place.match.end())
     if lead.partition(" ")[0] in _AHEAD or onward:
@@ -142,12 +138,15 @@ def _leaning(place: Place) -> Direction | None:
 
 # "Closed until the end of January" is a notice; "The bar was closed until …" is history.
 _NOTICE = re.compile(r"(?:^|[.!?]\s+)[A-Z]\w*ed (?:\w+ ){0,2}$")
+_NOTICE_REACH = 60
 _LIMITS = frozenset({"from", "starting", "beginning", "effective", "until", "till", "through"})
 _ONWARD = re.compile(r" on(?:wards?)?\b(?! (?:the|a|an|our|my)\b)")
+_AHEAD = (_LIMITS - {"from"}) | {"by", "thru", "before", "due"}
 
 
-_AHEAD = {"by", "until", "till", "through", "thru", "before", "due"}
-_AHEAD |= {"starting", "beginning", "effective"}
+def _is_notice(place: Place) -> bool:
+    start = place.match.start()
+    return bool(_NOTICE.search(place.match.string, max(0, start - _NOTICE_REACH), start))
 
 
 def _month_day(place: Place) -> str | None:
@@ -209,11 +208,9 @@ def _during(place: Place) -> str | None:
     month, today = month_number(place["month"]), place.today
     if direction is None and (lead[0].isupper() or month == today.month):
         direction = None if place.direction else "future"
-    if direction == "future":
-        return f"{lead} {today.year + (month < today.month)}-{month:02d}"
-    if direction == "past":
-        return f"{lead} {today.year - (month > today.month)}-{month:02d}"
-    return None
+    if direction not in ("future", "past"):
+        return None
+    return f"{lead} {nearest_month(month, today, future=direction == 'future')}"
 
 
 def _limit_month(place: Place) -> str | None:
@@ -226,10 +223,8 @@ def _limit_month(place: Place) -> str | None:
         direction = "future" if onward and direction in (None, "future") else None
     if direction is None or (lead == "From" and place.direction == "habit"):
         return None
-    month, today = month_number(place["month"]), place.today
-    turned = month < today.month if direction == "future" else month > today.month
-    year = today.year + (turned if direction == "future" else -turned)
-    return f"{lead} {year}-{month:02d}"
+    month = month_number(place["month"])
+    return f"{lead} {nearest_month(month, place.today, future=direction == 'future')}"
 
 
 def _coming_span(place: Place) -> str | None:

@@ -17,6 +17,7 @@ from reverie.text.days import (
     monday_of,
     month_number,
     nearest,
+    nearest_month,
     period,
     shifted,
     weekday_number,
@@ -192,10 +193,9 @@ def _limit_month(language: Language, place: Place) -> str | None:
     """`bis März`, `à partir de septembre`, `desde enero`: the whole month."""
     if place.direction in ("habit", "past") and place["lead"] not in language.since:
         return None
-    month, today = month_number(place["month"]), place.today
-    back = place["lead"] in language.since
-    year = today.year - (month > today.month) if back else today.year + (month < today.month)
-    return f"{place.match['lead']}{year}-{month:02d}"
+    month = month_number(place["month"])
+    ahead = place["lead"] not in language.since
+    return f"{place.match['lead']}{nearest_month(month, place.today, future=ahead)}"
 
 
 def _range(place: Place) -> str | None:

@@ -159,6 +159,12 @@ def nearest(month: int, number: int, today: date, *, future: bool) -> date | Non
     return None
 
 
+def nearest_month(month: int, today: date, *, future: bool) -> str:
+    """The first such month from this one on, or the last one until this one: `2027-03`."""
+    turned = month < today.month if future else month > today.month
+    return f"{today.year + (turned if future else -turned)}-{month:02d}"
+
+
 def day_or_none(year: int, month: int, number: int) -> date | None:
     """A date, or None for one that does not exist, such as 31 November."""
     try:
