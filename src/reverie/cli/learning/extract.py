@@ -92,16 +92,24 @@ def extract(
     if batch:
         plan = batches.as_batch(app, plan)
     if dry_run:
-        rows = [_row(one.name, _by_rules(app, one), dry_run=True) for one in plan.open]
-        skipped = _skipped(plan)
-        data = {"plan": _plan_json(plan), "dry_run": True, "sessions": rows, "skipped": skipped}
-        frame.show(data, [f"Would read {_plan_line(plan)}.", *_session_lines(data)])
+        _show_plan(frame, app, plan)
         return
     _print_plan(frame, plan)
     _confirm(frame, plan, yes=yes)
     if batch:
         batches.send(frame, app, plan)
-        return
+    else:
+        _read_now(frame, app, plan)
+
+
+def _show_plan(frame: Invocation, app: Workspace, plan: ReadingPlan) -> None:
+    rows = [_row(one.name, _by_rules(app, one), dry_run=True) for one in plan.open]
+    skipped = _skipped(plan)
+    data = {"plan": _plan_json(plan), "dry_run": True, "sessions": rows, "skipped": skipped}
+    frame.show(data, [f"Would read {_plan_line(plan)}.", *_session_lines(data)])
+
+
+def _read_now(frame: Invocation, app: Workspace, plan: ReadingPlan) -> None:
     try:
         done = asyncio.run(_read(app, plan, _progress(frame, plan)))
     except KeyboardInterrupt:
