@@ -2,7 +2,7 @@
 
 import pytest
 
-from reverie.memory.format.kinds import infer_scope
+from reverie.memory.format.kinds import infer_scope, infer_type
 from reverie.memory.format.taxonomy import MemoryType
 
 PERSON = (
@@ -70,6 +70,29 @@ def test_without_a_type(text: str) -> None:
 @pytest.mark.parametrize("type_", [None, "user", "feedback"])
 def test_about_the_project_or_in_doubt(text: str, type_: MemoryType | None) -> None:
     assert infer_scope(text, type_) == "project"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Marlene runs the ticket office",
+        "Programme leaflets come from Huber",
+        "Jonas does the lights on weekdays",
+        "Emma bakes the cakes for the foyer",
+        "The dressing rooms are heated from noon on",
+        "Frau Lenz hat die Frühschicht",
+    ],
+)
+def test_what_others_do_is_a_fact_of_the_project(text: str) -> None:
+    assert infer_scope(text) == "project"
+    assert infer_type(text) == "project"
+
+
+@pytest.mark.parametrize(
+    "text", ["My sister is a nurse", "My 10k best is 52:40", "Mi tía es zurda"]
+)
+def test_family_and_what_is_mine_go_with_the_person(text: str) -> None:
+    assert infer_scope(text) == "person"
 
 
 @pytest.mark.parametrize("type_", ["project", "reference"])

@@ -70,12 +70,23 @@ _CLASSES = {
     """,
     "family": """
         wife husband partner son daughter kid kids child children mother father mum mom dad parents brother
-        sister grandma grandpa aunt uncle cousin cat dog pet flatmate flatmates girlfriend boyfriend
-        frau mann sohn tochter kinder mutter vater eltern bruder schwester oma opa katze hund freundin freund wg
-        femme mari fils fille enfants mère père parents frère soeur sœur chat chien copine copain
-        mujer marido hijo hija hijos niños madre padre padres hermano hermana gato perro novia novio
+        sister grandma grandmother grandpa grandad grandfather aunt uncle cousin niece nephew cat dog pet
+        flatmate flatmates girlfriend boyfriend neighbour neighbor
+        frau mann sohn tochter kinder mutter vater eltern bruder schwester oma opa tante onkel cousine neffe
+        nichte katze hund freundin freund nachbar nachbarin wg
+        femme mari fils fille enfants mère père parents frère soeur sœur tante oncle mamie papi chat chien
+        copine copain
+        mujer marido hijo hija hijos niños madre padre padres hermano hermana abuela abuelo abuelos tía tío
+        prima primo gato perro novia novio
     """,
 }
+_OWN_WORDS = """
+    i i'm i've i'd i'll im me my mine myself ich mich mir mein meine meiner meinem meinen
+    je j moi mon ma mes yo mi mis mí soy tengo estoy
+"""
+_OWN = frozenset(_OWN_WORDS.split())
+# Words that mean something else in a title or in another language: "Frau Lenz", "team chat", "son équipe".
+_AMBIGUOUS = frozenset({"frau", "mann", "chat", "son", "partner", "pet"})
 _CLASS_OF = {word: name for name, words in _CLASSES.items() for word in words.split()}
 _OUR_WORDS = """
     our unser unsere unserer unserem unseren notre nos nuestro nuestra nuestros nuestras
@@ -107,6 +118,10 @@ def signs_of(text: str) -> set[str]:
     found |= {f"{first} {second}" for first, second in pairwise(words)}
     found |= {f"^{' '.join(words[:count])}" for count in (1, 2)}
     found |= _ours(words)
+    if not _OWN.isdisjoint(words):
+        found.add("<my>")
+    if any(_CLASS_OF.get(word) == "family" for word in found - _AMBIGUOUS):
+        found.add("<family>")
     for clause in _CLAUSE.split(text.casefold())[1:]:
         if opening := _WORD.search(clause):
             found.add(f", {opening.group()}")
