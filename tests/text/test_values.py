@@ -32,6 +32,16 @@ SAME = [
     ("spanish", "una docena de olivos", "12 olivos"),
     ("spanish", "hasta las seis", "hasta las 18:00"),
     ("spanish", "el 1 de enero", "en Año Nuevo"),
+    ("english", "2000 MB", "2 GB"),
+    ("english", "6 miles", "just under ten kilometres"),
+    ("english", "100 acres", "roughly 40 hectares"),
+    ("english", "at 4 degrees Celsius", "about 39 °F"),
+    ("english", "11 stone", "70 kilos"),
+    ("english", "6 feet", "1.83 m"),
+    ("english", "born in 1941", "born in '41"),
+    ("german", "1500 Quadratmeter", "0,15 Hektar"),
+    ("french", "dure une heure et demie", "dure 90 minutes"),
+    ("spanish", "dura hora y media", "dura 90 minutos"),
 ]
 
 
@@ -50,6 +60,10 @@ OTHER = [
     ("90 days", "two months", "duration"),
     ("every day", "twice a day", "rate"),
     ("10 MB", "1 GB", "measure"),
+    ("0 MB", "1 GB", "measure"),
+    # The unit is the same, so nothing was rounded.
+    ("80 kg", "81 kg", "measure"),
+    ("6 miles", "11 kilometres", "measure"),
     ("on Mondays", "on Tuesdays", "weekday"),
 ]
 
