@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Literal, TypeAlias
 
@@ -32,7 +33,7 @@ Ending: TypeAlias = Literal["killed", "survived", "too slow"]
 
 
 def tried(tests: Sequence[str], mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, Ending]]:
-    """Whether the tests notice each mutant of one module; the tests must pass without it."""
+    """Whether the tests notice each mutant of one module; a test that fails without it is left out."""
     with tempfile.TemporaryDirectory() as folder:
         reading, writing = os.pipe()
         child = os.fork()
@@ -45,11 +46,14 @@ def tried(tests: Sequence[str], mutants: Sequence[Mutant]) -> Iterator[tuple[Mut
             answers = [json.loads(line) for line in results]
         os.waitpid(child, 0)
         if not answers:
-            raise SystemExit(f"these tests fail without any change: {', '.join(tests)}")
-        seconds = answers.pop(0)
+            raise SystemExit(f"these tests cannot be collected: {', '.join(tests)}")
+        seconds, failing = answers.pop(0)
+        for test in failing:
+            print(f"left out, for it fails without any change: {test}", file=sys.stderr)
+        tests = [*tests, *(f"--deselect={test}" for test in failing)]
         for mutant, ending in zip(mutants, answers, strict=True):
             if ending is None:
-                ending = _ending(lambda one=mutant: _fresh(tests, folder, one), seconds)
+                ending = _ending(partial(_fresh, tests, folder, mutant), seconds)
             yield mutant, ending
 
 
@@ -152,10 +156,8 @@ class _Bench:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self._collecting.close()
         gc.freeze()
-        reached = self._reached(session)
-        if not reached:
-            return True
-        self._tell(sum(one.seconds for one in reached))
+        reached, failing = self._reached(session)
+        self._tell((sum(one.seconds for one in reached), failing))
         functions = [
             one for one in _everything(FunctionType) if one.__code__.co_filename == self._path
         ]
@@ -168,8 +170,8 @@ class _Bench:
     def _tell(self, value: object) -> None:
         self._told(json.dumps(value) + "\n")
 
-    def _reached(self, session: pytest.Session) -> list[_Reached]:
-        """Every test with what it reaches, from a fork, so that nothing here has run; [] if one fails."""
+    def _reached(self, session: pytest.Session) -> tuple[list[_Reached], list[str]]:
+        """Every test with what it reaches, and those that fail; from a fork, so that nothing here ran."""
         reading, writing = os.pipe()
         if os.fork() == 0:
             with os.fdopen(writing, "w") as rows:
@@ -177,19 +179,21 @@ class _Bench:
                     began = time.process_time()
                     with _traced(self._path) as lines:
                         _run(session, [test])
-                    rows.write(json.dumps([sorted(lines), time.process_time() - began]) + "\n")
-                    if session.testsfailed:
-                        os._exit(1)
+                    seconds = time.process_time() - began
+                    rows.write(json.dumps([sorted(lines), seconds, session.testsfailed]) + "\n")
+                    session.testsfailed = 0
             os._exit(0)
         os.close(writing)
         with os.fdopen(reading) as rows:
             found = [json.loads(row) for row in rows]
-        if os.waitstatus_to_exitcode(os.wait()[1]) != 0:
-            return []
-        return [
+        os.wait()
+        together = list(zip(session.items, found, strict=True))
+        reached = [
             _Reached(test, frozenset(lines), seconds)
-            for test, (lines, seconds) in zip(session.items, found, strict=True)
+            for test, (lines, seconds, failed) in together
+            if not failed
         ]
+        return reached, [test.nodeid for test, (_, _, failed) in together if failed]
 
 
 def _of_mutant(

@@ -66,7 +66,10 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/context/test_compaction.py",
         "tests/context/test_compaction_trigger.py",
     ),
-    "reverie.learning.dreaming.checks": ("tests/learning/test_dream_checks.py",),
+    "reverie.learning.dreaming.checks": (
+        "tests/learning/test_dream_checks.py",
+        "tests/learning/test_dream_probes.py",
+    ),
     "reverie.learning.dreaming.gates": (
         "tests/learning/test_dream_gates.py",
         "tests/learning/test_consolidate_lock.py",
@@ -91,9 +94,19 @@ MODULES: dict[str, tuple[str, ...]] = {
     "reverie.memory.format.exclusions": ("tests/memory/test_exclusions.py",),
     "reverie.memory.format.paths": ("tests/memory/test_paths.py", "tests/memory/test_names.py"),
     "reverie.memory.format.revisions": ("tests/memory/test_undoing.py",),
-    "reverie.recall.attachment": ("tests/recall/test_gate.py", "tests/recall/test_anchors.py"),
-    "reverie.settings.sources": ("tests/security/test_project_settings.py",),
-    "reverie.text.likeness": ("tests/text/test_likeness.py",),
+    "reverie.recall.attachment": (
+        "tests/recall/test_gate.py",
+        "tests/recall/test_anchors.py",
+    ),
+    "reverie.settings.sources": (
+        "tests/security/test_project_settings.py",
+        "tests/settings/test_sources.py",
+    ),
+    "reverie.text.likeness": (
+        "tests/text/test_likeness.py",
+        "tests/text/test_odds.py",
+        "tests/text/test_quicker_judge.py",
+    ),
 }
 
 

@@ -168,6 +168,8 @@ def _span(statement: ast.stmt) -> tuple[int, int]:
 
 
 def _is_for_types(node: ast.AST) -> bool:
+    if isinstance(node, ast.Expr) and ast.unparse(node).startswith("assert_never("):
+        return True
     if isinstance(node, ast.If):
         return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     return isinstance(node, ast.AnnAssign) and "TypeAlias" in ast.unparse(node.annotation)

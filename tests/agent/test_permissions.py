@@ -70,7 +70,7 @@ def test_an_own_folder_may_be_edited_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_a_fenced_agent_has_tools_to_look_and_to_write() -> None:
-    assert FENCED == {"Read", "Grep", "Glob", "Bash", "Edit", "Write"}
+    assert sorted(FENCED) == ["Bash", "Edit", "Glob", "Grep", "Read", "Write"]
 
 
 @pytest.mark.parametrize(
