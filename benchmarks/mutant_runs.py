@@ -266,4 +266,4 @@ def _traced(path: str) -> Iterator[set[int]]:
         yield lines
     finally:
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)

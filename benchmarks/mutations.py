@@ -108,7 +108,7 @@ def compiled(mutant: Mutant) -> CodeType:
     tree = ast.parse(path.read_text("utf-8"))
     site = next(islice(_sites(tree), mutant.number, None))
     changed = cast("ast.Module", _Exchange(site.node, site.fresh).visit(tree))
-    return cast("CodeType", compile(ast.fix_missing_locations(changed), str(path), "exec"))
+    return compile(ast.fix_missing_locations(changed), str(path), "exec")
 
 
 def source_of(module: str) -> Path:
