@@ -59,7 +59,11 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/memory/test_judging.py",
         "tests/memory/test_keeper.py",
     ),
-    "reverie.memory.changes.draft": ("tests/memory/test_scope.py", "tests/memory/test_keeper.py"),
+    "reverie.memory.changes.draft": (
+        "tests/memory/test_judging.py",
+        "tests/memory/test_scope.py",
+        "tests/memory/test_keeper.py",
+    ),
     "reverie.context.collapse": ("tests/context/test_collapse.py",),
     "reverie.context.compaction.plan": (
         "tests/context/test_compaction_plan.py",
