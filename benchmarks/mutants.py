@@ -4,9 +4,9 @@ A mutant is a module with one change: a comparison shifted, a condition turned r
 one, a statement left out. It is killed when a test that belongs to its module fails. The sample is the
 same for the same seed and source.
 
-No file is changed: a mutant is compiled in a process forked from one that has pytest loaded, so that
-it costs little more than its tests. (mutmut and cosmic-ray start an interpreter or copy the tree for
-their mutants; neither was measured here.)
+No file is changed: `mutant_runs.py` puts a change into a process forked from one that has collected
+the tests, and runs those that reach it. (mutmut and cosmic-ray start an interpreter or copy the tree
+for their mutants; neither was measured here.) Which changes there are is in `mutations.py`.
 
     python benchmarks/mutants.py [--sample N] [--seed N] [--module NAME]… [--json FILE]
 """

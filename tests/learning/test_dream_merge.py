@@ -140,6 +140,9 @@ def test_what_an_index_leaves_out_it_has_to_say() -> None:
     more = {f"m{n}.md": memory(f"The pier {n} is long.") for n in range(3)}
     problem = problem_of(OLD, OLD, {**FILES, **more})
     assert problem == "it leaves out 3 memories without a word"
+    says = Index((*OLD.lines, "_1 more memories are not listed here; recall finds them._\n"))
+    problem = problem_of(says, OLD, {**FILES, **more})
+    assert problem == "it leaves out 2 memories without a word"
 
 
 @pytest.mark.parametrize(("lines", "follows"), [(197, True), (198, True), (199, False)])
