@@ -56,7 +56,13 @@ async def _stream(request: HttpRequest) -> Response:
         last = json.loads(body)["messages"][-1]["content"]
         word, pause = last if isinstance(last, str) else last[0]["text"], 0.02
     usage = {"input_tokens": 3, "cache_read_input_tokens": size, "output_tokens": 1}
-    start = {"id": "msg_1", "model": "claude-opus-4-8", "content": [], "usage": usage}
+    # As the provider's, no two replies have the same id.
+    start = {
+        "id": f"msg_{secrets.token_hex(8)}",
+        "model": "claude-opus-4-8",
+        "content": [],
+        "usage": usage,
+    }
     events: list[Json] = [
         {"type": "message_start", "message": start},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
