@@ -42,6 +42,8 @@ def test_a_reply_is_passed_on(start, raw_upstream, answer, body):
         OK[:-4],
         OK + b"x: " + b"a" * 200_000,
         OK + b"content-length: five\r\n\r\nhello",
+        OK + b"transfer-encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        OK[:-2] + b"\x00\r\ncontent-length: 5\r\n\r\nhello",
         b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
     ],
 )

@@ -7,6 +7,7 @@ the provider made of it.
 
 from __future__ import annotations
 
+import re
 import ssl
 import time
 from collections.abc import AsyncIterable, AsyncIterator
@@ -20,6 +21,7 @@ State: TypeAlias = Literal["new", "active", "idle", "closed"]
 
 _LARGEST_READ = 256 * 1024
 _LARGEST_HEAD = 100 * 1024
+CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class ProviderPool(httpcore2.AsyncConnectionPool):
@@ -232,11 +234,18 @@ class _Reply:
     def on_message_begin(self) -> None:
         self._surplus = self._whole
 
+    def on_status(self, reason: bytes) -> None:
+        if CONTROL.search(reason):
+            self._fault = httpcore2.RemoteProtocolError(f"the status is {reason!r}")
+
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields.append((name, value))
+        # Any other coding would have to be undone, since it is named for one connection alone.
+        if name.lower() == b"transfer-encoding" and value.lower() != b"chunked":
+            self._fault = httpcore2.RemoteProtocolError(f"the transfer encoding is {value!r}")
 
     def on_headers_complete(self) -> None:
-        if self._surplus:
+        if self._surplus or self._fault is not None:
             return
         status = self._parser.get_status_code()
         if status < 200:
