@@ -279,7 +279,7 @@ class TestLayers:
 
     def test_compaction_before_the_window_is_full(self, start, provider):
         """At the window's mark, before the provider has to refuse anything."""
-        proxy = start("features.compact_by_price=false")
+        proxy = start("features.compact_by_price=false", "proxy.learning=false")
         provider.problems = list
         history = [user("Tell me everything about the shop")]
         for i in range(9):
@@ -289,9 +289,9 @@ class TestLayers:
             history += [reply(answer.content[0].text), user(f"fact {i}: " + "word " * 20_000)]
         assert {request.status for request in provider.requests} == {200}
         sizes = [len(texts(request)) for request in provider.requests]
-        assert sizes[-1] < max(sizes)
+        assert max(sizes) < len(json.dumps(history[:-2]))
         (records,) = journals(proxy)
-        assert sum(isinstance(record, Compacted) for record in records) == 1
+        assert any(isinstance(record, Compacted) for record in records)
 
     def test_thinking_stays_valid(self, start, provider):
         proxy = start()
