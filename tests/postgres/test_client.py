@@ -103,6 +103,18 @@ def test_every_command_works_on_a_service(
     assert "does not accept this key" in run("list").stderr
 
 
+def test_what_is_listed_says_how_old_it_is(
+    running: Running, key: str, place: Place, monkeypatch: pytest.MonkeyPatch
+):
+    place.settings(f'store.url = "{running.url}"')
+    monkeypatch.setenv("REVERIE_KEY", key)
+    file = data("remember", FACTS[0])["file"]
+    assert run("list").stderr == ""
+    running.close()
+    for command in (("list",), ("show", file)):
+        assert "the service is away; memory is as of" in run(*command).stderr
+
+
 def test_a_project_cannot_name_a_service(place: Place, running: Running):
     place.settings(f'store.url = "{running.url}"', "project")
     assert "store.url" in run("list").stderr

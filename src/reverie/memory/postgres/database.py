@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -169,10 +169,11 @@ class Database:
     @contextmanager
     def entered(self, token: str) -> Iterator[tuple[Connection, Claims]]:
         """A transaction with the identity of a key."""
-        with _explained(), self._pool.connection() as connection, ExitStack() as transaction:
-            # The transaction and its identity are one round trip.
+        # The pool commits, or rolls back after an error.
+        with _explained(), self._pool.connection() as connection:
+            # One round trip. `transaction()` in a pipeline would go on as one, where no count of rows is known.
             with connection.pipeline():
-                transaction.enter_context(connection.transaction())
+                connection.execute("BEGIN")
                 asked = connection.execute("SELECT reverie.enter(%s) AS claims", (token,))
             found = asked.fetchone()
             if found is None or found["claims"] is None:
