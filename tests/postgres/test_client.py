@@ -82,7 +82,7 @@ def test_every_command_works_on_a_service(
     running: Running, key: str, place: Place, monkeypatch: pytest.MonkeyPatch
 ):
     place.settings(f'store.url = "{running.url}"')
-    assert "no key for it in REVERIE_KEY" in run("list").stderr
+    assert f"no key for {running.url} in REVERIE_KEY" in run("list").stderr
     monkeypatch.setenv("REVERIE_KEY", key)
     file = data("remember", FACTS[0])["file"]
     assert [row["file"] for row in data("list")] == [file]
