@@ -368,10 +368,8 @@ def _alike_query(count: int) -> str:
     share as much, the shorter is more alike."""
     numbers = range(count)
     found = "".join(f", t.content @@ %(t{n})s::tsquery AS b{n}" for n in numbers)
-    weights = "".join(
-        f", ln(1 + count(*) / greatest(count(*) FILTER (WHERE b{n}), 1)::float) AS w{n}"
-        for n in numbers
-    )
+    rarity = "ln(1 + count(*) / greatest(count(*) FILTER (WHERE b{n}), 1)::float)"
+    weights = "".join(f", {rarity.format(n=n)} AS w{n}" for n in numbers)
     shared = " OR ".join(["false", *(f"b{n}" for n in numbers)])
     score = " + ".join(["0.0::float", *(f"CASE WHEN b{n} THEN w{n} ELSE 0.0 END" for n in numbers)])
     return f"""
