@@ -281,6 +281,7 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=1_000)
     parser.add_argument("--rate", type=float, default=50.0)
     parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--beside", type=int, default=0, help="workers beside recall and writes")
     parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--questions", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=10)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import random
 import subprocess
 import sys
@@ -184,16 +185,30 @@ def serving(server: EmbeddedPostgres) -> Iterator[tuple[int, int]]:
         process.wait()
 
 
+@contextmanager
+def working(server: EmbeddedPostgres, count: int) -> Iterator[None]:
+    """So many workers, each a process."""
+    command = [sys.executable, "-m", "reverie", "worker", "--database", server.url()]
+    processes = [subprocess.Popen(command) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.terminate()
+            process.wait()
+
+
 def recall(options: argparse.Namespace) -> None:
     with database(safe=False) as server:
         begun = time.perf_counter()
         _, tokens = fill(server, options.tenants, options.memories)
         filled = time.perf_counter() - begun
-        # From here on every write waits for the disk.
+        # From here on every write waits for the disk, but not for what was loaded.
         server.stop()
+        os.sync()
         server = EmbeddedPostgres(server.folder)
         server.start()
-        with serving(server) as (port, pid):
+        with serving(server) as (port, pid), working(server, options.beside):
             chance = random.Random(11)
             chosen = chance.sample(tokens, min(len(tokens), 200))
             url = f"http://127.0.0.1:{port}"
@@ -212,6 +227,7 @@ def recall(options: argparse.Namespace) -> None:
         {
             "tenants": options.tenants,
             "memories_each": options.memories,
+            "workers_beside": options.beside,
             "fill_s": round(filled, 1),
             "database_gb": round(size / 1e9, 2),
             "recall": reads,

@@ -4,9 +4,9 @@ A mutant is a module with one change: a comparison shifted, a condition turned r
 one, a statement left out. It is killed when a test that belongs to its module fails. The sample is the
 same for the same seed and source.
 
-No file is changed: a mutant is compiled in a process forked from one that has pytest loaded, so that
-it costs little more than its tests. (mutmut and cosmic-ray start an interpreter or copy the tree for
-their mutants; neither was measured here.)
+No file is changed: `mutant_runs.py` puts a change into a process forked from one that has collected
+the tests, and runs those that reach it. (mutmut and cosmic-ray start an interpreter or copy the tree
+for their mutants; neither was measured here.) Which changes there are is in `mutations.py`.
 
     python benchmarks/mutants.py [--sample N] [--seed N] [--module NAME]… [--json FILE]
 """
@@ -14,28 +14,21 @@ their mutants; neither was measured here.)
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import json
 import os
 import random
-import signal
 import sys
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
-from types import ModuleType
-from typing import Literal, TypeAlias, cast
 
 import hypothesis
 import pytest
+from mutant_runs import Ending, tried
+from mutations import ROOT, Mutant, mutants_of
 
-ROOT = Path(__file__).parents[1]
 BAR = 0.90
 
 # The modules that decide, and the tests that belong to each.
@@ -66,14 +59,21 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/memory/test_judging.py",
         "tests/memory/test_keeper.py",
     ),
-    "reverie.memory.changes.draft": ("tests/memory/test_scope.py", "tests/memory/test_keeper.py"),
+    "reverie.memory.changes.draft": (
+        "tests/memory/test_judging.py",
+        "tests/memory/test_scope.py",
+        "tests/memory/test_keeper.py",
+    ),
     "reverie.context.collapse": ("tests/context/test_collapse.py",),
     "reverie.context.compaction.plan": (
         "tests/context/test_compaction_plan.py",
         "tests/context/test_compaction.py",
         "tests/context/test_compaction_trigger.py",
     ),
-    "reverie.learning.dreaming.checks": ("tests/learning/test_dream_checks.py",),
+    "reverie.learning.dreaming.checks": (
+        "tests/learning/test_dream_checks.py",
+        "tests/learning/test_dream_probes.py",
+    ),
     "reverie.learning.dreaming.gates": (
         "tests/learning/test_dream_gates.py",
         "tests/learning/test_consolidate_lock.py",
@@ -98,171 +98,20 @@ MODULES: dict[str, tuple[str, ...]] = {
     "reverie.memory.format.exclusions": ("tests/memory/test_exclusions.py",),
     "reverie.memory.format.paths": ("tests/memory/test_paths.py", "tests/memory/test_names.py"),
     "reverie.memory.format.revisions": ("tests/memory/test_undoing.py",),
-    "reverie.recall.attachment": ("tests/recall/test_gate.py", "tests/recall/test_anchors.py"),
-    "reverie.settings.sources": ("tests/security/test_project_settings.py",),
-    "reverie.text.likeness": ("tests/text/test_likeness.py",),
+    "reverie.recall.attachment": (
+        "tests/recall/test_gate.py",
+        "tests/recall/test_anchors.py",
+    ),
+    "reverie.settings.sources": (
+        "tests/security/test_project_settings.py",
+        "tests/settings/test_sources.py",
+    ),
+    "reverie.text.likeness": (
+        "tests/text/test_likeness.py",
+        "tests/text/test_odds.py",
+        "tests/text/test_quicker_judge.py",
+    ),
 }
-
-Ending: TypeAlias = Literal["killed", "survived", "too slow"]
-
-
-# --- what may be changed ---
-
-_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-}
-_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.FloorDiv,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.BitOr: ast.BitAnd,
-    ast.BitAnd: ast.BitOr,
-}
-
-
-def mutations(node: ast.AST) -> Iterator[ast.AST]:
-    """What a node may become; words are left alone, for most of them are messages."""
-    match node:
-        case ast.Compare(left, [op], [right]) if type(op) in _COMPARISONS:
-            yield ast.Compare(left, [_COMPARISONS[type(op)]()], [right])
-        case ast.BoolOp(op, values):
-            yield ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values)
-        case ast.UnaryOp(ast.Not(), operand):
-            yield operand
-        case ast.BinOp(left, op, right) if type(op) in _ARITHMETIC and not _is_text(left, right):
-            yield ast.BinOp(left, _ARITHMETIC[type(op)](), right)
-        case ast.Constant(bool(value)):
-            yield ast.Constant(not value)
-        case ast.Constant(int() | float() as number):
-            yield ast.Constant(number + 1)
-        case ast.IfExp(test, body, orelse):
-            yield ast.IfExp(test, orelse, body)
-        case _:
-            yield from _statement_mutations(node)
-
-
-def _statement_mutations(node: ast.AST) -> Iterator[ast.AST]:
-    match node:
-        case ast.If(test, body, orelse) if not isinstance(test, ast.UnaryOp | ast.Compare):
-            yield ast.If(ast.UnaryOp(ast.Not(), test), body, orelse)
-        case ast.Continue():
-            yield ast.Break()
-        case ast.Expr(ast.Call()) | ast.AugAssign():
-            yield ast.Pass()
-
-
-def _is_text(*sides: ast.expr) -> bool:
-    return any(
-        isinstance(side, ast.JoinedStr | ast.Constant) and not _is_number(side) for side in sides
-    )
-
-
-def _is_number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
-
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """One change: the how-manieth of its module, and how it reads."""
-
-    module: str
-    number: int
-    line: int
-    before: str
-    after: str
-
-
-def mutants_of(module: str) -> list[Mutant]:
-    found = []
-    for number, (node, fresh) in enumerate(_sites(ast.parse(_source(module).read_text("utf-8")))):
-        before, after = (
-            _short(ast.unparse(ast.fix_missing_locations(one))) for one in (node, fresh)
-        )
-        found.append(Mutant(module, number, getattr(node, "lineno", 0), before, after))
-    return found
-
-
-def _sites(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Each node that runs, beside what it may become, in one order for one source."""
-    for node in _running(tree):
-        for fresh in mutations(node):
-            yield node, ast.copy_location(copy.deepcopy(fresh), node)
-
-
-def _running(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below that decide something: neither annotations nor what only a type checker reads."""
-    for name, value in ast.iter_fields(node):
-        if name in {"annotation", "returns", "decorator_list", "bases", "type_comment"}:
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST) and not _is_for_types(child):
-                yield child
-                yield from _running(child)
-
-
-def _is_for_types(node: ast.AST) -> bool:
-    if isinstance(node, ast.If):
-        return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    return isinstance(node, ast.AnnAssign) and "TypeAlias" in ast.unparse(node.annotation)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 70 else line[:69] + "…"
-
-
-def _source(module: str) -> Path:
-    path = ROOT / "src" / Path(*module.split("."))
-    package = path / "__init__.py"
-    return package if package.exists() else path.with_suffix(".py")
-
-
-class _Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports one module with its change in place of the original."""
-
-    def __init__(self, mutant: Mutant) -> None:
-        self._mutant = mutant
-        self._path = _source(mutant.module)
-
-    def find_spec(
-        self, name: str, path: object = None, target: object = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name != self._mutant.module:
-            return None
-        package = [str(self._path.parent)] if self._path.name == "__init__.py" else None
-        return importlib.util.spec_from_file_location(
-            name, self._path, loader=self, submodule_search_locations=package
-        )
-
-    def exec_module(self, module: ModuleType) -> None:
-        tree = ast.parse(self._path.read_text("utf-8"))
-        for number, (node, fresh) in enumerate(_sites(tree)):
-            if number == self._mutant.number:
-                tree = cast("ast.Module", _Exchange(node, fresh).visit(tree))
-                break
-        exec(compile(ast.fix_missing_locations(tree), str(self._path), "exec"), module.__dict__)
-
-
-class _Exchange(ast.NodeTransformer):
-    def __init__(self, node: ast.AST, fresh: ast.AST) -> None:
-        self._node, self._fresh = node, fresh
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        return self._fresh if node is self._node else cast("ast.AST", super().visit(node))
-
-
-# --- a run ---
 
 
 def sampled(modules: Sequence[str], size: int, seed: int) -> list[Mutant]:
@@ -277,62 +126,17 @@ def sampled(modules: Sequence[str], size: int, seed: int) -> list[Mutant]:
     return chosen
 
 
-def tried(tests: Sequence[str], mutant: Mutant | None, seconds: float) -> Ending:
-    """Run tests in a process of their own, with a mutant in place of its module."""
-    child = os.fork()
-    if child == 0:
-        _test_and_exit(tests, mutant)
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return "survived" if os.waitstatus_to_exitcode(status) == 0 else "killed"
-        time.sleep(0.02)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return "too slow"
-
-
-def _test_and_exit(tests: Sequence[str], mutant: Mutant | None) -> None:
-    os.setsid()
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
-    if mutant is not None:
-        sys.meta_path.insert(0, _Replaced(mutant))
-    chosen = ["-x", "-p", "no:xdist", "-p", "no:cov", "--hypothesis-seed=0"]
-    # Hypothesis was loaded before the fork.
-    chosen += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    code = 1
-    try:
-        code = int(pytest.main([*chosen, *tests]))
-    finally:
-        os._exit(code)
-
-
-def measured(module: str) -> float:
-    """How long the tests of a module take; they must pass as it is."""
-    began = time.monotonic()
-    if tried(MODULES[module], None, 600.0) != "survived":
-        raise SystemExit(f"the tests of {module} fail without any change")
-    return time.monotonic() - began
-
-
 def run(mutants: Sequence[Mutant]) -> list[tuple[Mutant, Ending]]:
     results: list[tuple[Mutant, Ending]] = []
-    limits: dict[tuple[str, ...], float] = {}
-    for number, mutant in enumerate(mutants, 1):
-        tests = MODULES[mutant.module]
-        if tests not in limits:
-            limits[tests] = 20.0 + 5 * measured(mutant.module)
-        ending = tried(tests, mutant, limits[tests])
-        results.append((mutant, ending))
-        if ending == "survived":
-            where = f"{mutant.module}:{mutant.line}"
-            print(
-                f"{number}/{len(mutants)} survived {where}: {mutant.before} → {mutant.after}",
-                flush=True,
-            )
+    for module, together in groupby(mutants, key=lambda mutant: mutant.module):
+        for mutant, ending in tried(MODULES[module], list(together)):
+            results.append((mutant, ending))
+            if ending == "survived":
+                change = f"{mutant.before} → {mutant.after}"
+                print(
+                    f"{len(results)}/{len(mutants)} survived {module}:{mutant.line}: {change}",
+                    flush=True,
+                )
     return results
 
 

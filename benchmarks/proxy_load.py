@@ -56,7 +56,8 @@ async def _stream(request: HttpRequest) -> Response:
         last = json.loads(body)["messages"][-1]["content"]
         word, pause = last if isinstance(last, str) else last[0]["text"], 0.02
     usage = {"input_tokens": 3, "cache_read_input_tokens": size, "output_tokens": 1}
-    start = {"id": "msg_1", "model": "claude-opus-4-8", "content": [], "usage": usage}
+    name = f"msg_{secrets.token_hex(8)}"
+    start = {"id": name, "model": "claude-opus-4-8", "content": [], "usage": usage}
     events: list[Json] = [
         {"type": "message_start", "message": start},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
@@ -225,7 +226,8 @@ def _headroom(command: str, direct: str, scratch: Path, kind: str, *options: str
         "HEADROOM_TELEMETRY": "off",
         "HF_HUB_OFFLINE": "1",
     }
-    full = [command, "proxy", "--port", str(port), *options]
+    # It limits the rate of requests otherwise.
+    full = [command, "proxy", "--port", str(port), "--no-rate-limit", *options]
     with process(full, r"(?i)headroom", **own) as (pid, _):
         _wait_for(port)
         yield Way(f"headroom, {kind}", f"http://127.0.0.1:{port}", pid)

@@ -9,8 +9,22 @@ import pytest
 from reverie.agent.kit import todo_tool
 from reverie.agent.kit.bash import bash_tool
 from reverie.agent.kit.editing import write_tool
-from reverie.agent.permissions import ALLOWED, Call, Denied, also_within, fenced, only
-from reverie.agent.tools import Access
+from reverie.agent.permissions import (
+    ALLOWED,
+    FENCED,
+    Answer,
+    Asked,
+    Call,
+    Consent,
+    Denied,
+    HooksSay,
+    Mode,
+    also_within,
+    by_mode,
+    fenced,
+    only,
+)
+from reverie.agent.tools import Access, Workplace
 
 
 def writing(*paths: Path) -> Call:
@@ -53,3 +67,117 @@ def test_an_own_folder_may_be_edited_and_nothing_else(tmp_path: Path) -> None:
     assert isinstance(decide(writing()), Denied)
     run_inside = Call(bash_tool(), {"command": "rm notes.md"}, "run", (own / "notes.md",))
     assert isinstance(decide(run_inside), Denied)
+
+
+def test_a_fenced_agent_has_tools_to_look_and_to_write() -> None:
+    assert sorted(FENCED) == ["Bash", "Edit", "Glob", "Grep", "Read", "Write"]
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"), [((), "allowed: none"), (("Read", "Grep"), "allowed: Grep, Read")]
+)
+def test_what_is_denied_is_told_what_is_allowed(tools: tuple[str, ...], said: str) -> None:
+    decision = only(tools)(writing())
+    assert isinstance(decision, Denied)
+    assert decision.reason.endswith(said)
+
+
+def test_a_fork_may_read_with_its_tools_and_write_its_files(tmp_path: Path) -> None:
+    mine, other = tmp_path / "mine.md", tmp_path / "other.md"
+    decide = only(["Bash", "Write"], [mine])
+    assert decide(Call(bash_tool(), {"command": "ls"}, "read", ())) == ALLOWED
+    assert isinstance(decide(Call(bash_tool(), {"command": "x"}, "run", ())), Denied)
+    assert decide(writing(mine)) == ALLOWED
+    for paths in [(other,), (mine, other), ()]:
+        assert isinstance(decide(writing(*paths)), Denied)
+
+
+@pytest.mark.parametrize(
+    ("mode", "call", "expected"),
+    [
+        ("ask", "read", "allowed"),
+        ("ask", "edit inside", "edits in this project"),
+        ("ask", "edit outside", "this call"),
+        ("ask", "edit nothing", "this call"),
+        ("ask", "run inside", "this call"),
+        ("accept-edits", "read", "allowed"),
+        ("accept-edits", "edit inside", "allowed"),
+        ("accept-edits", "edit outside", "this call"),
+        ("accept-edits", "edit both", "this call"),
+        ("accept-edits", "edit nothing", "this call"),
+        ("accept-edits", "edit .git", "this call"),
+        ("accept-edits", "edit .Claude", "this call"),
+        ("accept-edits", "run inside", "this call"),
+        ("plan", "read", "allowed"),
+        ("plan", "edit inside", "denied"),
+        ("plan", "run inside", "denied"),
+        ("bypass", "edit outside", "allowed"),
+        ("bypass", "run inside", "allowed"),
+    ],
+)
+def test_what_a_mode_allows(tmp_path: Path, mode: Mode, call: str, expected: str) -> None:
+    root = tmp_path / "project"
+    inside, outside = root / "a.py", tmp_path / "b.py"
+    calls = {
+        "read": Call(write_tool(), {}, "read", (outside,)),
+        "edit inside": writing(inside),
+        "edit outside": writing(outside),
+        "edit both": writing(inside, outside),
+        "edit nothing": writing(),
+        "edit .git": writing(root / "sub" / ".git" / "config"),
+        "edit .Claude": writing(root / ".Claude" / "settings.json"),
+        "run inside": Call(write_tool(), {"path": "a file", "content": "x"}, "run", (inside,)),
+    }
+    decision = by_mode(mode, Workplace(root))(calls[call])
+    if expected == "allowed":
+        assert decision == ALLOWED
+    elif expected == "denied":
+        assert isinstance(decision, Denied)
+    else:
+        whole = 'Write: {"content": "x", "path": "a file"}'
+        assert isinstance(decision, Asked)
+        assert decision.scope == (whole if expected == "this call" else expected)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("answers", "hooks_say", "refused", "asked"),
+    [
+        (["no", "no"], "", [True, True], 2),
+        (["yes", "no"], "", [False, True], 2),
+        (["always"], "", [False, False], 1),
+        (["always", "no"], "ask", [False, True], 2),
+        ([], "allow", [False, False], 0),
+    ],
+)
+async def test_what_was_always_allowed_is_not_asked_again(
+    answers: list[Answer], hooks_say: HooksSay, refused: list[bool], asked: int
+) -> None:
+    questions: list[Asked] = []
+
+    async def ask(call: Call, question: Asked) -> Answer:
+        questions.append(question)
+        return answers[len(questions) - 1]
+
+    consent = Consent(lambda call: Asked("Allow it?", "this"), ask)
+    assert [await consent.refusal(writing(), hooks_say) is not None for _ in refused] == refused
+    assert len(questions) == asked
+
+
+@pytest.mark.anyio
+async def test_a_question_of_hooks_is_asked_each_time_and_a_denial_stays_one() -> None:
+    questions: list[Asked] = []
+
+    async def ask(call: Call, question: Asked) -> Answer:
+        questions.append(question)
+        return "always"
+
+    consent = Consent(lambda call: ALLOWED, ask)
+    for _ in range(2):
+        assert await consent.refusal(writing(), "ask") is None
+    assert len(questions) == 2
+    assert await consent.refusal(writing()) is None
+    denied = Consent(lambda call: Denied("never"), ask)
+    for say in ("", "allow", "ask"):
+        assert await denied.refusal(writing(), say) == "never"
+    assert len(questions) == 2

@@ -123,7 +123,32 @@ def test_sealed(place: Place, remote: Path):
     other = place.base / "other.key"
     done("sync", "--new-key", other, *ada)
     # Another key has other branches: it finds nothing, and harms nothing.
-    assert data("sync", *bob, "--set", f"sync.key={other}")["parts"][0]["pulled"] == []
+    found = data("sync", *bob, "--set", f"sync.key={other}")
+    assert found["parts"][0]["pulled"] == []
+    assert "encrypted with another key" in found["mixed"]
+
+
+def branches(remote: Path) -> list[str]:
+    """The names of a remote's branches."""
+    command = ["git", "--git-dir", remote, "branch", "--format=%(refname:short)"]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()
+
+
+def test_what_is_readable_and_what_is_sealed_do_not_mix_unnoticed(place: Place, remote: Path):
+    ada, bob = machines(place, "laptop", "desk")
+    key = place.base / "sync.key"
+    done("sync", "--new-key", key, *ada)
+    sealed = ["--set", f"sync.key={key}"]
+    assert data("sync", "--remote", remote, *ada)["mixed"] == ""
+    # The key came later: what was sent before can still be read.
+    assert "can still be read there (" in done("sync", *ada, *sealed)
+    for branch in branches(remote):
+        if not branch.startswith("sealed/"):
+            git(remote, "branch", "-D", branch)
+    assert data("sync", *ada, *sealed)["mixed"] == ""
+    # A machine without the key would send what the others keep from the remote.
+    assert "set sync.key" in failed("sync", "--remote", remote, *bob)
+    assert all(branch.startswith("sealed/") for branch in branches(remote))
 
 
 def test_a_project_cannot_choose_the_remote(place: Place, remote: Path):

@@ -1,6 +1,7 @@
 """Finished rounds fold into a summary, and open again as they were."""
 
 import asyncio
+import json
 
 import pytest
 from hypothesis import HealthCheck, event, given, settings
@@ -15,10 +16,12 @@ from tests.context.compacting import (
     threaded,
     tokens,
 )
-from tests.core.build import call, filler, model, result, user
+from tests.context.saying import ran
+from tests.core.build import call, filler, model, result, results, user
 
-from reverie.context import NotDue
+from reverie.context import NotDue, user_messages
 from reverie.context.collapse import (
+    EXPAND,
     Collapsed,
     Due,
     NoSpan,
@@ -35,7 +38,9 @@ from reverie.context.collapse import (
     run,
     without_model,
 )
-from reverie.context.user_messages import carried
+from reverie.context.user_messages import carried, clipped
+from reverie.core.messages import Attachment, Message, Text, new_message
+from reverie.core.tokens import block_tokens
 from reverie.core.window import Window
 from reverie.errors import Overloaded
 
@@ -126,6 +131,132 @@ class TestPlan:
     )
     def test_what_cannot_be_folded(self, messages):
         assert isinstance(plan(messages, 200_000, BIG), NoSpan)
+
+
+def rounds_of(*sizes: int) -> tuple[Message, ...]:
+    """Finished rounds of two messages and exactly these tokens."""
+    talk = threaded(m for size in sizes for m in (user("q"), model(filler(size - 1))))
+    assert tokens(talk) == sum(sizes)
+    return talk
+
+
+# More than can be folded, so that all is folded that may be.
+ALL = 10_000_000
+
+
+class TestLimits:
+    """BIG warns at 147,000 tokens: a quarter of that stays open, and half of it is the goal."""
+
+    @pytest.mark.parametrize(
+        ("sizes", "folded"),
+        [
+            ((80_000, 30_000, 6_750), 1),
+            ((80_000, 30_000, 6_751), 2),
+            ((80_000, 40_000), 1),
+            ((80_000, 36_736, 14), 1),
+            ((80_000, 36_737, 14), 2),
+        ],
+    )
+    def test_which_rounds_stay_open(self, sizes, folded):
+        span = plan(rounds_of(*sizes), ALL, BIG)
+        assert isinstance(span, Span)
+        assert len(span.messages) == 2 * folded
+
+    @pytest.mark.parametrize(("more", "folded"), [(-1, 4), (0, 4), (1, 5), (2, 6)])
+    def test_no_more_is_folded_than_wanted(self, more, folded):
+        talk = rounds_of(*[10_000] * 8)
+        span = plan(talk, 73_500 + 20_000 + more, BIG)
+        assert isinstance(span, Span)
+        assert len(span.messages) == folded
+
+    @pytest.mark.parametrize(
+        ("wanted", "saved"),
+        [(ALL, 3_000), (6_002, 3_000), (5_999, 2_999), (4_000, 2_000), (512, 256), (2, 256)],
+    )
+    def test_what_does_not_pay_is_not_folded(self, wanted, saved):
+        # The user's words stay, and a summary takes a quarter.
+        stay = block_tokens(user_messages.render(carried([user("q")])))
+        size = -(-4 * (saved + stay) // 3)
+        for enough in (True, False):
+            talk = rounds_of(size - (not enough), 40_000)
+            span = plan(talk, 73_500 + wanted, BIG)
+            assert isinstance(span, Span if enough else NoSpan)
+
+    @pytest.mark.parametrize(("size", "saved"), [(342, True), (341, False)])
+    def test_without_words_of_the_user_all_but_the_summary_is_saved(self, size, saved):
+        quiet = [new_message("user", Text(""), origin="tool"), model(filler(size))]
+        assert carried(quiet) == ()
+        assert tokens(quiet) == size
+        span = plan(threaded([*quiet, *turn(1, 40_000)]), 73_500 + 2, BIG)
+        assert isinstance(span, Span if saved else NoSpan)
+
+    @pytest.mark.parametrize(
+        ("origin", "text", "label", "stands"),
+        [
+            ("reverie", "[Folded: 2 finished rounds]", None, True),
+            ("reverie", "A summary", user_messages.LABEL, True),
+            ("reverie", "A reminder", None, False),
+            ("reverie", "A reminder", "todos", False),
+            ("user", "[Folded: 2 finished rounds]", None, False),
+            ("user", "Mine", user_messages.LABEL, False),
+        ],
+    )
+    def test_what_stands_for_others_is_folded_last(self, origin, text, label, stands):
+        more = (Attachment(label, "> [1]"),) if label else ()
+        first = new_message("user", Text(text), *more, origin=origin)
+        span = plan(threaded([first, *rounds_of(*[10_000] * 8)]), 110_000, BIG)
+        assert isinstance(span, Span)
+        assert (span.before is not None) is stands
+        assert (span.messages[0].text == text) is not stands
+
+    @pytest.mark.parametrize(("size", "room"), [(4_000, 1_000), (3_996, 999), (40_000, 1_500)])
+    def test_how_long_a_summary_may_be(self, size, room):
+        span = Span(rounds_of(size))
+        text = collapsed(span, filler(9_000), at=AT).summary.text
+        assert text.partition("\n")[2] == clipped(filler(9_000), room)
+        assert text.startswith("[Folded: 1 finished rounds; to see them again, expand ")
+        assert handle(span.messages[0].id) == span.messages[0].id[:8]
+
+    def test_a_fold_is_applied_where_both_its_ends_are(self):
+        fold, _ = folded(TALK, Span(TALK[4:12]))
+        for part in (TALK[:8], TALK[8:], TALK[:4], TALK[12:]):
+            assert applied(part, [fold]) == part
+        assert applied(TALK[4:12], [fold]) == (fold.summary,)
+        assert applied(TALK[3:13], [fold]) == (TALK[3], fold.summary, TALK[12])
+
+    @pytest.mark.parametrize(
+        ("message", "named"),
+        [
+            (user("a  b"), "the user side says “a b”"),
+            (model("done", call("c")), "the assistant says “done”"),
+            (model(call("c"), call("d")), "read, read is called"),
+            (results("c"), "tool results are given"),
+            (model("x" * 200), f"the assistant says “{'x' * 200}”"),
+            (model("x" * 201), f"the assistant says “{'x' * 199}…”"),
+        ],
+    )
+    def test_a_message_is_named_so_that_a_model_finds_it(self, message, named):
+        ends = directive(Span((user("go"), model("hm"), message)))
+        assert f"ends where {named}. Write" in ends
+        assert f"begins where {named} and" in directive(Span((message, user("go"))))
+        assert "At most 600 words" in ends
+
+    @pytest.mark.parametrize(
+        ("size", "shown"), [(400, "x" * 400), (401, "x" * 399 + "…")], ids=["whole", "cut"]
+    )
+    def test_without_a_model_the_last_words_and_steps_are_told(self, size, shown):
+        calls = [m for n in range(50) for m in ran(f"make target{n}")]
+        told = without_model(Span((user("go"), *calls, model("x" * size))))
+        assert told.endswith(f"\nThe assistant's last words: {shown}")
+        steps = [line for line in told.splitlines() if line.startswith("- ")]
+        assert len(steps) == 40
+        assert "target49" in steps[-1]
+
+    def test_the_tool_takes_a_name_and_nothing_else(self):
+        schema = json.loads(EXPAND.schema)
+        assert schema["required"] == ["name"]
+        assert schema["additionalProperties"] is False
+        assert schema["properties"]["name"]["minLength"] == 1
 
 
 class TestFold:

@@ -90,7 +90,71 @@ def test_nothing_is_planned_where_all_waits():
     assert found == NoPlan("all of it still waits for an answer")
 
 
+def of_rounds(*sizes: int, texts: int = 2) -> tuple[Message, ...]:
+    """Finished rounds of exactly these tokens, with two texts or one in each."""
+    said: list[Message] = []
+    for size in sizes:
+        ask = user("q") if texts == 2 else user(result("none", "q"))
+        said += [ask, model(filler(size - tokens([ask])))]
+    assert tokens(said) == sum(sizes)
+    return threaded(said)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kept"),
+    [
+        ((3_000, 1_000), 1),
+        ((3_000, 1_001), 0),
+        ((500, 2_500, 500, 500), 2),
+        ((500, 2_499, 500, 501), 1),
+        ((60_000, 4_000, 6_000), 2),
+        ((60_000, 4_001, 6_000), 1),
+        ((60_000, 10_001), 0),
+    ],
+)
+def test_a_quarter_of_a_conversation_is_kept_and_ten_thousand_tokens(sizes, kept):
+    messages = of_rounds(*sizes)
+    assert planned(messages).kept == messages[len(messages) - 2 * kept :]
+
+
+def test_a_round_behind_a_summary_may_be_kept_and_the_summary_is_not():
+    summary = compacted(situation(threaded(turns(30, 900)))).start
+    assert len(summary) == 1
+    last = of_rounds(20, 30)
+    before = of_rounds(40_000, 20)
+    for earlier in ((), before):
+        messages = [*earlier, *summary, model("ok"), *last]
+        assert planned(messages).kept == (*last,)
+
+
 class TestBesideNotes:
+    @pytest.mark.parametrize(
+        ("sizes", "kept"),
+        [
+            # Ten thousand tokens, when five messages have a text: two in each round.
+            ((30_000, 3_000, 3_000, 4_000), 3),
+            ((30_000, 3_000, 3_000, 3_999), 3.5),
+            # Five texts: two rounds and the last words of the one before.
+            ((30_000, 5_000, 9_000, 9_000), 2.5),
+            # But forty thousand tokens at most.
+            ((5_000, 1_000, 39_000), 2),
+            ((5_000, 1_001, 39_000), 1.5),
+            ((5_000, 1, 40_000), 1),
+            ((5_000, 41_000), 0),
+        ],
+    )
+    def test_how_far_back(self, sizes, kept):
+        messages = of_rounds(*(max(size, 2) for size in sizes))
+        assert self.kept(messages, -1) == messages[len(messages) - int(2 * kept) :]
+
+    def test_up_to_what_is_covered_and_never_behind_a_summary(self):
+        messages = of_rounds(*[12_000] * 6)
+        assert self.kept(messages, 5) == messages[6:]
+        assert self.kept(messages, 9) == messages[7:]
+        summary = compacted(situation(threaded(turns(30, 900)))).start
+        late = (*summary, *of_rounds(2_000, 2_000))
+        assert self.kept(late, -1) == late[1:]
+
     def kept(self, messages, covered, window=BIG):
         return planned(messages, window, Covered(messages[covered].id)).kept
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,9 +27,11 @@ from reverie.context.microcompaction import (
     EditCache,
     Policy,
     ToolResultLedger,
+    Way,
     compactable,
     context_edits,
 )
+from reverie.context.microcompaction.ledger import Held
 from reverie.context.tool_results import persisted
 from reverie.core.messages import Image, Message, Text, ToolResult
 from reverie.core.request import ClearThinking, ClearToolUses
@@ -508,3 +512,56 @@ def test_text_beside_a_picture_may_go(talk: Talk) -> None:
     talk.messages[-1] = Message("m", "user", (both,))
     talk.conditions()
     assert talk.ledger.held[0].tokens == 500
+
+
+# ── limits ───────────────────────────────────────────────────────────────────
+
+
+def test_nothing_is_rewritten_or_freed_unless_it_is_said() -> None:
+    assert Due("time", (), "", "").rewritten == 0
+    assert Clear({}, 5, "").rewritten == 0
+    assert EditCache((), "").freed == 0
+
+
+def one(size: int, way: Way, text: str = "") -> Due:
+    """A result of this many tokens that is to be cleared."""
+    held = Held(ToolResult("r", (Text(text),)), size, size, 0, 0, 0.0)
+    return Due(way, (held,), "", "", outlines={"r": "12 lines; all well"})
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_when_a_marker_is_short_enough(more: int) -> None:
+    plain = text_tokens("[Old tool result content cleared]")
+    telling = text_tokens("[Old tool result cleared: 12 lines; all well]")
+    for way, size in (("time", plain), ("batch", 2 * telling)):
+        change = microcompaction.plan(one(size + more, way))
+        assert isinstance(change, Clear if more == 1 else NotDue)
+        if isinstance(change, Clear):
+            assert change.freed == size + 1 - (plain if way == "time" else telling)
+
+
+def test_a_result_without_an_outline_is_told_by_its_lines() -> None:
+    due = replace(one(900, "batch", "compiling\nerror: bent"), outlines={"other": "x"})
+    assert cleared(due).texts == {"r": "[Old tool result cleared: 2 lines; error: bent]"}
+    assert cleared(one(900, "batch", "x")).texts == {
+        "r": "[Old tool result cleared: 12 lines; all well]"
+    }
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(HOUR + 1, "60"), (90 * 60, "90")])
+def test_a_pause_is_told_in_minutes(talk: Talk, seconds: float, said: str) -> None:
+    talk.rounds(8)
+    talk.reply()
+    due = talk.due(PAUSED, now=talk.at + seconds)
+    assert isinstance(due, Due)
+    assert due.why == f"a pause of {said} minutes"
+
+
+@pytest.mark.parametrize(("context", "asked"), [(39_999, False), (40_000, True), (40_001, True)])
+def test_a_small_context_is_left_alone(talk: Talk, context: int, asked: bool) -> None:
+    talk.rounds(30)
+    talk.reply()
+    edits = talk.due(Policy(), context=context, capabilities=EDITS_CACHES)
+    assert isinstance(edits, Due) is asked
+    batched = talk.due(Policy(least_freed=1, calls=1_000), context=context)
+    assert isinstance(batched, Due) is asked

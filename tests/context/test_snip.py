@@ -61,13 +61,17 @@ def test_a_note_is_one_line():
     assert "\n" not in done.marker.text
     assert "<reminder" not in done.marker.text
     assert len(done.marker.text) < 400
+    for size, kept in ((300, "x" * 300), (301, "x" * 299 + "…")):
+        done = plan(TALK, TALK[0].id, TALK[3].id, note="x" * size, at=AT)
+        assert done.marker.text == f"[Left out here, finished: {kept}]"
 
 
 @pytest.mark.parametrize(
     ("first", "last", "reason"),
     [
-        (0, 1, "a tool call would be parted from its result"),
-        (2, 3, "a tool call would be parted from its result"),
+        (0, 1, f"at message {TALK[1].id!r} a tool call would be parted from its result"),
+        (2, 3, f"at message {TALK[2].id!r} a tool call would be parted from its result"),
+        (2, 5, f"at message {TALK[2].id!r} a tool call would be parted from its result"),
         (7, 0, "the first message comes after the last"),
         (8, 14, "not finished yet"),
         (12, 14, "not finished yet"),
@@ -128,6 +132,11 @@ class TestRequests:
         assert isinstance(found, NotSnipped)
         assert reason in found.reason
 
+    def test_without_a_request_there_is_nothing_before_it(self):
+        unasked = threaded([model("a"), model("b"), model("c")])
+        found = resolve(unasked, SnipRequest("x", rounds=1), at=AT)
+        assert found == NotSnipped("there are no rounds before the current request")
+
     def test_there_may_be_nothing_before_the_request(self):
         found = resolve(TALK[12:], SnipRequest("x", rounds=1), at=AT)
         assert found == NotSnipped("there are no rounds before the current request")
@@ -164,6 +173,8 @@ class TestTheTool:
         return requests, found.text
 
     def test_a_request_comes_through(self, tmp_path):
+        least = self.ask(tmp_path, note="x", last_n_rounds=1, **{"from": "c", "to": "d"})[0]
+        assert least == [SnipRequest("x", "c", "d", rounds=1)]
         requests, answer = self.ask(tmp_path, note="done", **{"from": "c0", "to": "c1"})
         assert (requests, answer) == ([SnipRequest("done", "c0", "c1")], "left out")
         assert self.ask(tmp_path, note="done", last_n_rounds=2)[0] == [
@@ -171,7 +182,15 @@ class TestTheTool:
         ]
 
     @pytest.mark.parametrize(
-        "arguments", [{}, {"note": ""}, {"note": "x", "last_n_rounds": 0}, {"note": "x", "what": 1}]
+        "arguments",
+        [
+            {},
+            {"note": ""},
+            {"note": "x", "last_n_rounds": 0},
+            {"note": "x", "from": ""},
+            {"note": "x", "from": "c0", "to": ""},
+            {"note": "x", "what": 1},
+        ],
     )
     def test_a_bad_request_does_not(self, tmp_path, arguments):
         assert self.ask(tmp_path, **arguments)[0] == []

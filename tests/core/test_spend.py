@@ -79,6 +79,12 @@ def passes_a_cap(purpose, ceiling, used, limits):
     return any(cap is not None and so_far + ceiling > cap for so_far, cap in held)
 
 
+def test_of_a_cap_that_was_passed_nothing_is_left():
+    over = decide("dream", 0.25, Spent(day=5.0), Caps(day=5))
+    assert isinstance(over, Refused)
+    assert over.left == Refused("").left == 0.0
+
+
 @given(purposes, dollars, spent, caps)
 def test_a_cap_is_passed_by_nobody_but_the_person_and_never_in_silence(
     purpose, ceiling, used, limits

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.core.usage import FREE, Prices, Usage
+from reverie.core.usage import FREE, Entry, Prices, Usage
 
 counts = st.integers(0, 2_000_000)
 usages = st.builds(Usage, counts, counts, counts, counts, counts)
@@ -55,6 +55,39 @@ def test_the_price_list(usage, dollars):
 def test_long_prompts_have_a_price_of_their_own(prices, prompt, rate):
     assert prices.tier(prompt).input == rate
     assert prices.cost(Usage(input=prompt)) == pytest.approx(prompt * rate / 1e6)
+
+
+def test_prices_in_the_usual_ratios_and_times_a_factor():
+    assert Prices.of(4.0, 16.0, read=0.25) == Prices(4.0, 16.0, 1.0, 5.0, 8.0)
+    assert Prices.of(10.0, 1.0).cache_read == 1.0
+    long = Prices(10.0, 20.0, 30.0, 40.0, 50.0)
+    prices = Prices(1.0, 2.0, 3.0, 4.0, 5.0, 200_000, long)
+    half = Prices(0.5, 1.0, 1.5, 2.0, 2.5, 200_000, Prices(5.0, 10.0, 15.0, 20.0, 25.0))
+    assert prices.scaled(0.5) == half
+    assert long.scaled(0.5) == half.long
+
+
+def test_prices_are_those_of_a_million_tokens():
+    prices = Prices(1.0, 2.0, 3.0, 4.0, 5.0)
+    million = 1_000_000
+    assert prices.cost(Usage(million, million, million, million, million)) == 15.0
+    assert prices.ceiling(million, million) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("prices", "dearest"),
+    [
+        (Prices(3.0, 9.0, 9.0, 2.0, 1.0), 3.0),
+        (Prices(1.0, 9.0, 9.0, 3.0, 2.0), 3.0),
+        (Prices(2.0, 9.0, 9.0, 1.0, 3.0), 3.0),
+    ],
+)
+def test_the_dearest_way_to_send_a_token(prices, dearest):
+    assert prices.dearest_input == dearest
+
+
+def test_an_entry_is_exact_unless_it_says_otherwise():
+    assert not Entry(0.0, "main", "s", "m", Usage(), None).estimated
 
 
 def test_a_providers_own_read_ratio():

@@ -85,6 +85,30 @@ def test_thresholds_come_in_order_in_a_window_of_any_size(tokens):
     assert w.state(w.blocking) == "blocked"
 
 
+@pytest.mark.parametrize(
+    ("known", "window"),
+    [
+        ({"looked_up": 0, "shipped": 300_000}, Window(300_000, "the shipped model table")),
+        ({"looked_up": -1, "shipped": 300_000}, Window(300_000, "the shipped model table")),
+        ({"shipped": 300_000, "configured": 0}, Window(300_000, "the shipped model table")),
+        ({"shipped": 300_000, "configured": 1}, Window(1, "window.tokens")),
+        ({"shipped": 300_000, "configured": 299_999}, Window(299_999, "window.tokens")),
+        ({"shipped": 300_000, "configured": 300_000}, Window(300_000, "the shipped model table")),
+        ({}, Window(200_000, "default")),
+    ],
+)
+def test_a_size_counts_from_one_token(known, window):
+    assert resolve_window("m", **known) == window
+
+
+@pytest.mark.parametrize(
+    ("tokens", "compaction"),
+    [(99_999, 67_001), (90_000, 60_300), (100_000, 67_000), (100_001, 67_001)],
+)
+def test_smaller_windows_have_smaller_rooms(tokens, compaction):
+    assert Window(tokens, "").compaction == compaction
+
+
 def test_any_positive_window_counts():
     assert resolve_window("a-model", configured=1) == Window(1, "window.tokens")
     assert resolve_window("a-model", configured=0).source == "default"
@@ -92,6 +116,24 @@ def test_any_positive_window_counts():
 
 def test_entries_of_a_cache_last_five_minutes_unless_more_is_known():
     assert CacheRules().ttl_seconds == TTL_SECONDS["5m"] == 300
+
+
+def test_what_holds_unless_a_provider_says_otherwise():
+    assert TTL_SECONDS == {"5m": 300.0, "1h": 3_600.0}
+    assert CacheRules() == CacheRules("none", 1_024, 4, 20, 128, 300.0)
+    assert Capabilities() == Capabilities(
+        window=None,
+        max_output=None,
+        cache=CacheRules(),
+        thinking=frozenset(),
+        thinking_bound=False,
+        effort=False,
+        json_schema=False,
+        cache_edits=False,
+        context_management=False,
+        compaction=False,
+        system_messages=False,
+    )
 
 
 def test_an_unknown_model_is_trusted_with_nothing_special():

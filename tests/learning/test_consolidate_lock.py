@@ -1,5 +1,6 @@
 """One dream at a time: when the lock can be taken, and its mtime afterwards."""
 
+import fcntl
 import os
 import signal
 import socket
@@ -44,6 +45,62 @@ def test_the_body_begins_with_the_process_that_dreams(lock: ConsolidateLock) -> 
     held(lock)
     lines = lock.path.read_text().splitlines()
     assert lines[:3] == [str(os.getpid()), HERE, started(os.getpid())]
+
+
+def test_the_body_ends_with_when_and_a_token_of_its_own(
+    lock: ConsolidateLock, clock: FixedClock
+) -> None:
+    clock.advance(0.12345)
+    taken = held(lock)
+    lines = lock.path.read_text().splitlines()
+    assert lines[3] == f"{NOON + 0.123:.3f}"
+    assert len(lines[4]) == 16
+    assert taken.is_ours
+    taken.release("failed")
+    assert not taken.is_ours
+    assert held(lock).holder.token != lines[4]
+
+
+def test_the_file_is_locked_while_it_is_replaced_and_no_descriptor_stays_open(
+    lock: ConsolidateLock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held(lock).release("completed")
+    really, taken = fcntl.flock, []
+
+    def replaced_at_first(file: int, operation: int) -> None:
+        taken.append(operation)
+        if len(taken) == 1:
+            other = lock.path.with_name("other")
+            other.write_bytes(lock.path.read_bytes())
+            other.replace(lock.path)
+        if len(taken) == 3:
+            raise KeyboardInterrupt
+        really(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", replaced_at_first)
+    opened = len(list(Path("/dev/fd").iterdir()))
+    assert isinstance(lock.acquire(), Held)
+    assert taken == [fcntl.LOCK_EX, fcntl.LOCK_EX]
+    assert len(list(Path("/dev/fd").iterdir())) == opened
+    with pytest.raises(KeyboardInterrupt):
+        lock.acquire()
+    assert len(list(Path("/dev/fd").iterdir())) == opened
+
+
+def test_drafts_of_processes_that_ended_are_removed(lock: ConsolidateLock) -> None:
+    held(lock).release("failed")
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    names = {
+        f"{FILE}.{HERE}.{gone.pid}.ab": False,
+        f"{FILE}.{HERE}.{os.getpid()}.ab": True,
+        f"{FILE}.{HERE}.x{gone.pid}.ab": True,
+        f"{FILE}.another host.{gone.pid}.ab": True,
+    }
+    for name in names:
+        lock.path.with_name(name).write_text("")
+    held(lock)
+    assert {name: lock.path.with_name(name).exists() for name in names} == names
 
 
 def test_while_it_is_held_nobody_else_gets_it(lock: ConsolidateLock) -> None:

@@ -1,10 +1,16 @@
 """A dream's changes are typed, and those that would lose or invent something are refused."""
 
 import pytest
-from tests.learning.dreaming import changed, judged, memory, with_index
+from tests.learning.dreaming import TODAY, Scrubber, changed, judged, memory, with_index
 
-from reverie.learning.dreaming.changes import Reason, typed
-from reverie.learning.dreaming.checks import differs_in_value
+from reverie.learning.dreaming.changes import Change, FileStep, Reason, typed
+from reverie.learning.dreaming.checks import (
+    QUESTIONS,
+    REFUSALS,
+    CheckContext,
+    differs_in_value,
+)
+from reverie.learning.extraction.cursor import Utterance
 from reverie.memory.format.manifest import INDEX_FILE
 
 PORT = memory("The port of the harbour service is 8080.")
@@ -254,6 +260,107 @@ def test_an_older_value_is_superseded_when_a_source_says_so() -> None:
     assert "no source says which one holds" in objection.reason
 
 
+HARMLESS = (FileStep("over.md", OVER, None), FileStep("tied.md", TIED, TIED))
+CROOKED = b"---\nname: x\n---\ntext\n"
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (FileStep("new.md", None, CROOKED), "lacks a name, a description or a type"),
+        (FileStep("new.md", None, memory("The password is hunter2.")), "would hold a secret"),
+        (FileStep("port.md", PORT, changed(PORT, origin="user")), "may not change origin"),
+        (FileStep("port_2.md", PORT_AGAIN, changed(PORT_AGAIN, source=())), "would lose 's2#m1'"),
+        (FileStep("colour.md", COLOUR, None), "colour.md would lose"),
+        (FileStep("pinned.md", PINNED, None), "pinned.md is pinned"),
+        (FileStep("colour.md", COLOUR, body(COLOUR, "purple", "cyan")), "would no longer say"),
+        (FileStep("port.md", PORT, changed(PORT, superseded_by="new_port.md")), "no source says"),
+        (FileStep("new.md", None, memory("The moon is round.")), "names no source"),
+    ],
+)
+def test_every_file_of_a_change_is_checked(step: FileStep, reason: str) -> None:
+    """Also those after files that the check has nothing to say of."""
+    new = changed(NEW_PORT, supersedes=("port.md",))
+    context = CheckContext(BEFORE, {**BEFORE, "new_port.md": new}, TODAY, Scrubber())
+    change = Change("1", "edit", (*HARMLESS, step), "")
+    said = [found for check in (*REFUSALS, *QUESTIONS) if (found := check(change, context))]
+    assert any(reason in one for one in said), said
+
+
+def test_a_memory_that_was_superseded_before_may_be_linked() -> None:
+    old = changed(PORT, superseded_by="new_port.md")
+    before = {**BEFORE, "port.md": old, "new_port.md": changed(NEW_PORT, supersedes=("port.md",))}
+    found = judged(before, {**before, "port.md": changed(old, links=("plan",))})
+    assert found.objections == ()
+
+
+@pytest.mark.parametrize("undated", ["port.md", "new_port.md"])
+def test_without_a_day_none_is_newer(undated: str) -> None:
+    days = {name: {} if name == undated else {"created": day} for name, day in _CREATED.items()}
+    older, newer = (_undated(data, **days[name]) for name, data in _PORTS.items())
+    before = {**BEFORE, "port.md": older, "new_port.md": newer}
+    left = {
+        **before,
+        "port.md": changed(older, superseded_by="new_port.md"),
+        "new_port.md": changed(newer, supersedes=("port.md",)),
+    }
+    [objection] = judged(before, left, {"port.md": Reason("moved", ("s9#m4",))}).objections
+    assert "is not plainly a newer version" in objection.reason
+
+
+_PORTS = {"port.md": PORT, "new_port.md": NEW_PORT}
+_CREATED = {"port.md": "2026-10-01T10:00:00+00:00", "new_port.md": "2026-10-20T10:00:00+00:00"}
+
+
+def _undated(data: bytes, created: str | None = None) -> bytes:
+    return changed(data, created=created)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("The harbour closes at six.", None),
+        ("Lunch is on Friday.", "new.md would say what its sources do not say"),
+        ("", "new.md is new and names no source"),
+    ],
+)
+def test_what_is_new_must_be_what_a_source_says(said: str, reason: str | None) -> None:
+    words = [Utterance("s9#m4", "user", said)] if said else []
+    context = CheckContext(BEFORE, BEFORE, TODAY, Scrubber(), lambda source: words)
+    step = FileStep("new.md", None, memory("The harbour closes at six."))
+    change = Change("1", "new", (step,), "", ("s9#m4",))
+    found = [one for check in QUESTIONS if (one := check(change, context))]
+    assert [one.startswith(reason or "") for one in found] == ([True] if reason else [])
+
+
+def test_what_memories_say_need_not_be_said_again() -> None:
+    """A new sentence may join what two memories say with what the person said."""
+    context = CheckContext(BEFORE, BEFORE, TODAY, Scrubber(), _said_of_the_port)
+    joined = memory("The port of the harbour service is 8080, and it closes at six.")
+    step = FileStep("new.md", None, joined)
+    for relies_on, good in (((("port.md", PORT),), True), ((), False)):
+        change = Change("1", "new", (step,), "", ("s9#m4",), relies_on)
+        objected = any(check(change, context) for check in QUESTIONS)
+        assert objected is not good
+
+
+def _said_of_the_port(source: str) -> list[Utterance]:
+    return [Utterance(source, "user", "The harbour service closes at six.")]
+
+
+@pytest.mark.parametrize(
+    ("words", "verb"), [("purple", "would no longer say"), ("cyan", "would say")]
+)
+def test_a_long_statement_is_quoted_in_part(words: str, verb: str) -> None:
+    long = "The favourite colour is " + "very " * 30 + words
+    old = memory(f"{long}.") if words == "purple" else COLOUR
+    new = body(old, "purple", "cyan") if words == "purple" else old + f"{long}.\n".encode()
+    context = CheckContext(BEFORE, BEFORE, TODAY, Scrubber())
+    change = Change("1", "edit", (FileStep("colour.md", old, new),), "")
+    said = " ".join(found for check in QUESTIONS if (found := check(change, context)))
+    assert f"colour.md {verb} “{long[:120]}”" in said
+
+
 @pytest.mark.parametrize(
     ("one", "other", "differs"),
     [
@@ -263,6 +370,9 @@ def test_an_older_value_is_superseded_when_a_source_says_so() -> None:
         ("Grace likes tea.", "Ada likes coffee.", False),
         ("Ada likes tea.", "Grace likes tea.", False),
         ("Tea.", "Coffee.", False),
+        ("Green tea.", "Green coffee.", False),
+        ("Pier 3 is long.", "Pier 4 is long.", True),
+        ("Pier three is long.", "Pier 4 is long.", False),
         ("Grace likes tea.", "Grace likes green tea.", False),
         ("Grace likes tea. Ada left.", "Grace likes tea. Ada stayed.", False),
     ],

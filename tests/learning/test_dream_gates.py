@@ -1,5 +1,8 @@
 """When to dream: the time gate as a table, and how often sessions are counted."""
 
+import os
+from dataclasses import replace
+
 import pytest
 from tests.place import NOON, FixedClock, Place
 
@@ -12,6 +15,8 @@ from reverie.learning.dreaming.gates import (
     Gates,
     Thresholds,
     gate_with_rest,
+    gates_for,
+    lock_of,
     too_early,
 )
 
@@ -24,6 +29,8 @@ TIMES = {
     "a day": (NOON - 24 * HOUR, True),
     "long ago": (1.0, True),
     "a clock a little ahead": (NOON + 60, False),
+    "a clock five minutes ahead": (NOON + 300, False),
+    "a clock further ahead": (NOON + 301, True),
     "a time that cannot be": (NOON + 30 * 24 * HOUR, True),
 }
 
@@ -32,6 +39,42 @@ TIMES = {
 def test_the_time(name: str) -> None:
     last, expected = TIMES[name]
     assert (too_early(last, NOON, 24) is None) is expected
+
+
+def test_what_is_said_of_a_dream_that_a_clock_puts_ahead() -> None:
+    assert too_early(NOON + 60, NOON, 24) == NotDue("the last dream was 0.0 h ago, under 24 h")
+    assert too_early(NOON - 5400, NOON, 2.5) == NotDue("the last dream was 1.5 h ago, under 2.5 h")
+
+
+def test_a_day_and_five_sessions_are_the_usual_gates() -> None:
+    assert Thresholds() == Thresholds(hours=24.0, sessions=5)
+    assert (REST_SECONDS, SCAN_EVERY) == (3_600, 600)
+
+
+def test_which_sessions_count(place: Place) -> None:
+    app = place.app("dream.hours=1", "dream.sessions=2")
+    since = gates_for(app, app.memory(), "mine").sessions_since
+    assert since(0.0) == 0
+    for folder, names in (
+        (app.project.sessions, ("mine.jsonl", "a.jsonl", "b.jsonl", "old.jsonl", "notes.txt")),
+        (app.project.folder / "hooks", ("c", "d", "old")),
+    ):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            (folder / name).write_text("x")
+            moment = NOON if name.startswith("old") else NOON + 1
+            os.utime(folder / name, (moment, moment))
+    assert since(NOON) == 4
+    assert since(NOON - 1) == 6
+    assert since(NOON + 1) == 0
+    assert gates_for(app, app.memory(), "mine").thresholds == Thresholds(1, 2)
+
+
+def test_the_lock_lies_beside_our_memories_and_never_among_those_of_others(place: Place) -> None:
+    ours = place.app().memory().place
+    assert lock_of(ours, place.clock).path == ours.directory / ".consolidate-lock"
+    theirs = replace(ours, directory=place.person / "theirs")
+    assert lock_of(theirs, place.clock).path == ours.state / ".consolidate-lock"
 
 
 class CountedSessions:

@@ -99,3 +99,27 @@ def test_a_time_without_a_zone_is_in_utc():
     assert age.over_at("2026-11-15T21:00+09:00") == NOW.astimezone(east)
     assert age.expired("2026-11-15T21:00+09:00", NOW + timedelta(minutes=1))
     assert not age.expired("2026-11-15T12:00", NOW - timedelta(minutes=1))
+
+
+@pytest.mark.parametrize(
+    ("then", "zone", "days"),
+    [
+        # A time without a zone is taken as it stands.
+        (datetime(2026, 11, 14, 23, 30), timezone(timedelta(hours=14)), 1),
+        (datetime(2026, 11, 14, 23, 30), timezone(timedelta(hours=-12)), 1),
+        (datetime(2026, 11, 14, 23, 30, tzinfo=UTC), timezone(timedelta(hours=14)), 0),
+        (datetime(2026, 11, 14, 23, 30, tzinfo=UTC), None, 1),
+    ],
+)
+def test_days_are_counted_where_one_is(then, zone, days):
+    assert age.days_between(then, datetime(2026, 11, 15, 0, 30, tzinfo=zone)) == days
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expired", "pending"), [(-1, False, True), (0, True, False), (1, True, False)]
+)
+def test_a_moment_belongs_to_what_follows_it(seconds, expired, pending):
+    moment = datetime(2026, 11, 14, 10, tzinfo=UTC)
+    now = moment + timedelta(seconds=seconds)
+    assert age.expired(moment.isoformat(), now) is expired
+    assert age.pending(moment.isoformat(), now) is pending

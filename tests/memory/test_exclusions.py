@@ -189,3 +189,79 @@ def test_code_is_refused_unless_there_is_more_prose(lines, refused):
     steps = "\n".join(f"step_{n}()" for n in range(8))
     prose = "\n".join(f"Reason {n} is the way the importer was built." for n in range(lines))
     assert (check(f"```\n{steps}\n```\n{prose}", {}) is not None) is refused
+
+
+LISTED = "-rw-r--r-- 1 mira staff 12 Nov 14 10:00 a.py"
+TREE = "├── a.py"
+BOX = "- [ ] write the importer"
+KNOWN = " ".join(f"w{n}" for n in range(30))
+
+
+def lines(*kinds: tuple[int, str]) -> str:
+    return "\n".join(line for count, line in kinds for _ in range(count))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "refused"),
+    [
+        # Three of a kind, and six lines in ten of it.
+        ("listing", lines((2, LISTED)), False),
+        ("listing", lines((3, LISTED)), True),
+        ("listing", lines((3, LISTED), (2, "These are ours")), True),
+        ("listing", lines((3, LISTED), (3, "These are ours")), False),
+        ("listing", lines((2, TREE)), False),
+        ("listing", lines((3, TREE), (2, "These are ours")), True),
+        ("listing", lines((3, TREE), (3, "These are ours")), False),
+        ("listing", lines((4, "src/a.py")), False),
+        ("listing", lines((5, "src/a.py")), True),
+        ("listing", lines((8, "src/a.py"), (2, "These are ours")), True),
+        ("listing", lines((7, "src/a.py"), (2, "These are ours")), False),
+        ("git log", "commit 1f2e3d4\nAuthor: Mira <m@x.org>\nDate:   Sat Nov 14", True),
+        ("git log", "commit 1f2e3d4\nAuthor: Mira <m@x.org>", False),
+        ("git log", "Author: Mira <m@x.org>\nDate:   Sat Nov 14", False),
+        ("git log", lines((2, "1f2e3d4 Fix the importer")), False),
+        ("git log", lines((3, "1f2e3d4 Fix the importer"), (2, "These are ours")), True),
+        ("git log", lines((3, "1f2e3d4 Fix the importer"), (3, "These are ours")), False),
+        ("git log", "commit 1f2e3d4\nx\ncommit 2a3b4c5\ny", False),
+        # Eight lines between fences, six of ten; or five that begin as code does.
+        ("code", f"```\n{lines((7, 'x y'))}\n```", False),
+        ("code", f"```\n{lines((8, 'x y'))}\n```", True),
+        ("code", f"```\n{lines((9, 'x y'))}\n```\n{lines((6, 'It is so'))}", True),
+        ("code", f"```\n{lines((9, 'x y'))}\n```\n{lines((7, 'It is so'))}", False),
+        ("code", lines((4, "import a")), False),
+        ("code", lines((5, "import a"), (3, "It is so")), True),
+        ("code", lines((6, "import a"), (4, "It is so")), True),
+        ("code", lines((6, "import a"), (5, "It is so")), False),
+        # Two boxes, six lines of ten.
+        ("task state", BOX, False),
+        ("task state", lines((2, BOX)), True),
+        ("task state", lines((3, BOX), (2, "It is so")), True),
+        ("task state", lines((3, BOX), (3, "It is so")), False),
+        # Half of the sentences.
+        ("task state", "The tests are green. It is so.", True),
+        ("task state", "The tests are green. It is so. It was so.", False),
+        # A short text must be there completely, a longer one in eight runs of ten.
+        ("instructions", "w0 w1 w2", False),
+        ("instructions", "w0 w1 w2 w3", True),
+        ("instructions", "w26 w27 w28 w29", True),
+        ("instructions", "w0 w1 w2 x", False),
+        ("instructions", "w1 w2 w3 w4 w5 w6 w7", True),
+        ("instructions", "w1 w2 w3 w4 w5 w6 x", False),
+        ("instructions", "w1 w2 w3 w4 w5 w6 w7 w8", True),
+        ("instructions", "w1 w2 w3 w4 w5 w6 w7 x", False),
+        ("instructions", "w1 w2 w3 w4 w5 w6 w7 w8 x", True),
+        ("instructions", "x w1 w2 w3 w4 w5 w6 w7 w8", True),
+        ("instructions", "x w1 w2 w3 w4 w5 w6 w7 x", False),
+        ("instructions", "w22 w23 w24 w25 w26 w27 w28 w29 x", True),
+    ],
+)
+def test_how_much_of_a_kind_is_too_much(kind, text, refused):
+    found = check(text, {"AGENTS.md": KNOWN})
+    assert (found.kind if found else None) == (kind if refused else None)
+
+
+@pytest.mark.parametrize(("more", "refused"), [(0, True), (1, True), (2, False)])
+def test_a_recipe_is_refused_when_it_is_half_of_a_text(more, refused):
+    recipe = "To fix the import error, run pip install again."
+    text = " ".join([recipe, *["Mira likes it."] * more])
+    assert (check(text) is not None) is refused

@@ -8,6 +8,7 @@ import pytest
 
 from reverie.memory.changes.draft import Declined, Draft, Related, draft
 from reverie.memory.changes.judging import (
+    ImportBatch,
     Neighbours,
     neighbours,
     newest_value,
@@ -135,6 +136,67 @@ def test_a_line_taken_from_the_text_is_not_compared_twice() -> None:
     assert (
         near(made, ("ask.md", "Ask Mira"), body="Ask Mira before you change the port").same is None
     )
+
+
+LETTERS = "a" * 67
+
+
+@pytest.mark.parametrize(
+    ("longest", "words", "cut"),
+    [
+        (70, "a" * 70, "a" * 70),
+        (70, "a" * 71, "a" * 69 + "…"),
+        (70, f"x {LETTERS} bb", "x…"),
+        (70, f"x {LETTERS[1:]} bbb", f"x {LETTERS[1:]}…"),
+        (180, "b" * 180, "b" * 180),
+        (180, "b" * 181, "b" * 179 + "…"),
+    ],
+)
+def test_a_title_and_a_line_are_cut_at_a_word(longest: int, words: str, cut: str) -> None:
+    made = draft("Ask Mira.", name=words) if longest == 70 else draft("Ask.", description=words)
+    assert (made.name if longest == 70 else made.description) == cut
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "line"),
+    [
+        ("# Ask Mira.  She knows. And tells.", "Ask Mira", "Ask Mira."),
+        ("- Ask Dr. Blau on the 4. August!\nNow", "Ask Dr. Blau on the 4. August", None),
+        ("", "", ""),
+    ],
+)
+def test_a_draft_is_named_by_its_first_sentence(text: str, name: str, line: str | None) -> None:
+    made = draft(text)
+    assert made.name == name
+    assert made.description == (f"{name}!" if line is None else line)
+    assert made.claim == (text.strip() or made.description)
+
+
+def test_a_draft_without_a_text_claims_its_line() -> None:
+    assert Draft("Port", "The port is 8080", "project", "").claim == "The port is 8080"
+    assert Draft("Port", "The port is 8080", "project", "Ask Mira").claim == "Ask Mira"
+
+
+def test_what_is_only_related_is_neither_certain_nor_weighed() -> None:
+    assert Related(*PORT, "update") == Related(*PORT, "update", certain=False, weighed=False)
+
+
+def test_an_import_knows_what_it_brought_and_what_was_there() -> None:
+    old = entry("Old.md", "The port is 8080")
+    unnamed = ManifestEntry("bare.md", "project", DAY, "", "Deploys happen on Tuesday")
+    gone = entry("gone.md", "My favourite colour is purple", archived=True)
+    batch = ImportBatch([old, unnamed, gone])
+    assert batch.is_whole
+    assert not ImportBatch().is_whole
+    assert [one.file for one in batch.known("The port is 8443")] == ["Old.md"]
+    assert [one.file for one in batch.known("Deploys happen on Friday")] == ["bare.md"]
+    assert not batch.known("My favourite colour is green")
+    assert batch.has("old.md")
+    assert not batch.has("new.md")
+    assert not batch.alike("Lunch is at noon")
+    batch.add(memory("New.md", "Lunch is at noon"))
+    assert batch.has("new.MD")
+    assert list(batch.alike("Lunch is at one")) == [("New.md", "Lunch is at noon")]
 
 
 # --- replacing ---

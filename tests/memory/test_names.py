@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.format.paths import LONGEST_STEM, Accepted, check_name, file_name
+from reverie.memory.format.paths import LONGEST_STEM, Accepted, check_name, file_name, fold
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,52 @@ def test_every_name_is_in_the_alphabet_free_and_accepted(title, taken):
     assert name not in taken
     assert isinstance(check_name(name), Accepted)
     assert file_name(title, taken) == name
+
+
+@pytest.mark.parametrize(
+    ("stem", "kept"),
+    [
+        # Cut between words, unless that would leave half of it or less.
+        ("a" * 40 + "_" + "b" * 19, None),
+        ("a" * 40 + "_" + "b" * 20, "a" * 40),
+        ("a" * 40 + "_" + "b" * 19 + "_c", "a" * 40 + "_" + "b" * 19),
+        ("a" * 40 + "_" + "b" * 20 + "_c", "a" * 40),
+        ("a" * 31 + "_" + "b" * 40, "a" * 31),
+        ("a" * 30 + "_" + "b" * 40, "a" * 30 + "_" + "b" * 29),
+        ("a" * 25 + "_" + "b" * 40, "a" * 25 + "_" + "b" * 34),
+        ("a" * 60, None),
+        ("a" * 61, "a" * 60),
+    ],
+)
+def test_a_stem_has_sixty_letters_at_most(stem, kept):
+    assert file_name(stem) == f"{kept or stem}.md"
+
+
+@pytest.mark.parametrize(
+    ("taken", "name"),
+    [
+        ([], "port.md"),
+        (["PORT.md"], "port_2.md"),
+        (["port.md", "port_3.md"], "port_2.md"),
+        (["port.md", "port_2.md"], "port_3.md"),
+    ],
+)
+def test_the_first_free_number(taken, name):
+    assert file_name("Port", taken) == name
+    assert file_name("Port", lambda one: one in [other.casefold() for other in taken]) == name
+
+
+@pytest.mark.parametrize(
+    ("title", "folded"),
+    [
+        ("a–b", ("a_b", False)),
+        ("a\u0301b", ("ab", False)),
+        ("a語b", ("a_b", True)),
+        ("a🚀b", ("a_b", False)),
+        ("ь", ("", False)),
+        ("ß Џ џ", ("ss_dz_dz", False)),
+        ("ψ ω ѕ ј ĸ ŋ", ("ps_o_dz_j_k_ng", False)),
+    ],
+)
+def test_what_a_title_becomes(title, folded):
+    assert fold(title) == folded

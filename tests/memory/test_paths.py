@@ -457,6 +457,12 @@ def test_honest_directories_are_accepted(text, path):
         ("~/m", "/", False),
         ("~/m", "relative", False),
         ("/home/mira/m", "/home/mira/", True),
+        ("/usr/mira/m", "/usr/mira", True),
+        ("/usr/m", "/usr", False),
+        ("/opt/m", "/opt", True),
+        ("/private/etc/m", "/home/mira", False),
+        ("/home/mira/.ssh/m", "/home/mira", False),
+        ("/home/mira/etc/m", "/home/mira", True),
     ],
 )
 def test_the_home_decides_what_is_the_persons_own(text, home, accepted):
@@ -520,3 +526,82 @@ def test_no_accepted_directory_is_near_the_root(text):
         assert len(verdict.path.parts) > 2
         assert posixpath.normpath(text) == str(verdict.path)
         assert verdict.path not in PurePosixPath(HOME).parents
+
+
+def name_of(*sizes: int) -> str:
+    return "/".join("a" * size for size in sizes)[:-3] + ".md"
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [
+        (name_of(255), True),
+        (name_of(256), False),
+        (name_of(10, 255), True),
+        (name_of(256, 10), False),
+        (name_of(200, 200, 200, 200, 220), True),
+        (name_of(200, 200, 200, 200, 221), False),
+        (name_of(*[4] * 8), True),
+        (name_of(*[4] * 9), False),
+        ("ä" * 126 + ".md", True),
+        ("ä" * 127 + ".md", False),
+    ],
+)
+def test_how_long_a_name_may_be(name, fits):
+    found = check_name(name)
+    assert isinstance(found, Accepted if fits else Refused)
+    assert fits or found.rule == "too long"
+
+
+@pytest.mark.parametrize(("last", "fits"), [(75, True), (76, False)])
+def test_how_long_a_directory_may_be(last, fits):
+    path = "".join(f"/{'a' * 200}" for _ in range(20)) + f"/{'b' * last}"
+    assert len(path) == 4_021 + last
+    assert isinstance(check_directory(path, "/home/mira"), Accepted if fits else Refused)
+
+
+@pytest.mark.parametrize(
+    ("size", "quoted"), [(119, "a" * 119), (120, "a" * 120), (121, "a" * 120 + "…")]
+)
+def test_a_long_name_is_quoted_in_part(size, quoted):
+    assert check_name("a" * size).reason.startswith(
+        f"file name '{quoted}' is refused (not markdown)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("char", "rule"),
+    [
+        ("\ufdcf", "normalisation"),
+        ("\ufdd0", "invisible character"),
+        ("\ufdef", "invisible character"),
+        ("\ufdf0", None),
+        ("\ufffd", None),
+        ("\ufffe", "invisible character"),
+        ("\uffff", "invisible character"),
+        ("\U0001fffe", "invisible character"),
+        ("\ue000", "invisible character"),
+        ("\ud800", "invisible character"),
+        ("\u200d", "invisible character"),
+    ],
+)
+def test_which_code_points_are_no_letters(char, rule):
+    found = check_name(f"a{char}b.md")
+    assert isinstance(found, Refused if rule == "invisible character" else Accepted | Refused)
+    if rule == "invisible character" or isinstance(found, Refused):
+        assert (found.rule == "invisible character") is (rule == "invisible character")
+
+
+@pytest.mark.parametrize(
+    ("name", "device"),
+    [
+        ("con.md", True),
+        ("con.a.b.md", True),
+        ("a/con .md", True),
+        ("cons.md", False),
+        ("a.con.md", False),
+    ],
+)
+def test_a_device_is_known_by_what_precedes_the_first_dot(name, device):
+    found = check_name(name)
+    assert (isinstance(found, Refused) and found.rule == "device name") is device

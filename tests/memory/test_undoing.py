@@ -2,7 +2,18 @@
 
 import pytest
 
-from reverie.memory.format.revisions import Author, Revision, Step, plan, standing
+from reverie.memory.format.revisions import (
+    WRITERS,
+    Author,
+    Revision,
+    Step,
+    Undo,
+    parse_message,
+    plan,
+    render_message,
+    standing,
+    version,
+)
 
 A1 = b"---\nname: A\ndescription: first\ntype: project\n---\none\n"
 A2 = A1.replace(b"one", b"two")
@@ -128,3 +139,90 @@ def test_undo_and_redo_like_an_editor(steps: str, undo: str, redo: str):
     found = standing(history(*steps.split()))
     assert " ".join(one.id for one in found.undo) == undo
     assert " ".join(one.id for one in found.redo) == redo
+
+
+def test_the_version_of_content_is_its_blob_in_git():
+    assert version(b"") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    assert version(b"hello\n") == "ce013625030ba8dba906f756967f9e9ca394464a"
+    assert version(b"x" * 10) != version(b"x" * 11)
+
+
+def test_a_revision_is_named_by_ten_letters():
+    assert Revision("0123456789abcdef", 0.0, Author("user"), "").short == "0123456789"
+
+
+@pytest.mark.parametrize(
+    "author",
+    [
+        Author("user"),
+        *(Author(writer) for writer in WRITERS),
+        Author("extract", session="s1", messages=("m1", "m2"), model="m", proposal="p"),
+        Author("dream", dream="d1", undoes=("0123456789abcdef", "fedcba9876543210")),
+    ],
+)
+def test_an_author_is_kept_in_the_message(author):
+    assert parse_message(render_message("A  summary\nof two lines", author)) == (
+        "A summary of two lines",
+        author,
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "author"),
+    [
+        ("By hand\n", Author("user")),
+        ("By hand\n\nReverie-Writer: a stranger\n", Author("user")),
+        ("undo 0123456789: the port\n", Author("user", undoes=("0123456789",))),
+        (
+            "undo 0123456789: the port\n\nReverie-Undoes: fedcba9876543210\n",
+            Author("user", undoes=("fedcba9876543210",)),
+        ),
+    ],
+)
+def test_messages_of_others_and_of_first_versions(message, author):
+    assert parse_message(message)[1] == author
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "present", "made"),
+    [
+        (A1, A2, A2, A1),
+        (A1, A2, A1, A1),
+        (None, A1, A1, None),
+        (None, A1, None, None),
+        (A1, None, None, A1),
+        # Each of the three is missing, and something else is there.
+        (None, A1, A2, "conflict"),
+        (A1, None, A2, "conflict"),
+        (A1, A2, None, "conflict"),
+        (A1, A2, OTHER, "conflict"),
+        (A1, A2, A2 + b"later\n", A1 + b"later\n"),
+    ],
+)
+def test_what_taking_back_one_file_makes(before, after, present, made):
+    undone = plan([Step({"a.md": before}, {"a.md": after})], {"a.md": present}.get, lines)
+    if made == "conflict":
+        assert undone == Undo({}, ("a.md",))
+    else:
+        assert undone == Undo({"a.md": made})
+
+
+def test_an_index_that_merges_keeps_what_it_lists_and_gets_what_it_lacks():
+    mine = POINTER.replace(b"[A]", b"[My own words]")
+    step = Step({"a.md": A1, "MEMORY.md": b""}, {"a.md": A2, "MEMORY.md": b"x\n"})
+    there = {"a.md": A2, "MEMORY.md": b"x\n" + mine}
+    # The memory is listed already, in a person's words: there is no second line.
+    assert plan([step], there.get, lines).files["MEMORY.md"] == mine
+    step = Step({"a.md": A1, "MEMORY.md": b""}, {"a.md": A2, "MEMORY.md": b"x\n"})
+    there = {"a.md": A2, "MEMORY.md": b"x\n- [B](b.md)\n"}
+    assert plan([step], there.get, lines).files["MEMORY.md"] == b"- [B](b.md)\n" + POINTER
+
+
+def test_of_several_steps_only_those_that_changed_the_index_count():
+    kept = Step({"b.md": A1}, {"b.md": A2})
+    step = Step({"a.md": A1, "MEMORY.md": POINTER}, {"a.md": A2, "MEMORY.md": b"x\n"})
+    there = {"a.md": A2, "b.md": A2, "MEMORY.md": b"x\n- [B](b.md)\n"}
+    for steps in ([kept, step], [step, kept]):
+        undone = plan(steps, there.get, lines)
+        assert undone.files["MEMORY.md"] == POINTER + b"- [B](b.md)\n"
+    assert "MEMORY.md" not in plan([kept], there.get, lines).files

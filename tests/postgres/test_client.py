@@ -82,7 +82,7 @@ def test_every_command_works_on_a_service(
     running: Running, key: str, place: Place, monkeypatch: pytest.MonkeyPatch
 ):
     place.settings(f'store.url = "{running.url}"')
-    assert "no key for it in REVERIE_KEY" in run("list").stderr
+    assert f"no key for {running.url} in REVERIE_KEY" in run("list").stderr
     monkeypatch.setenv("REVERIE_KEY", key)
     file = data("remember", FACTS[0])["file"]
     assert [row["file"] for row in data("list")] == [file]
@@ -101,6 +101,18 @@ def test_every_command_works_on_a_service(
     assert "Monday" in done("show", file)
     monkeypatch.setenv("REVERIE_KEY", "rev1.wrong")
     assert "does not accept this key" in run("list").stderr
+
+
+def test_what_is_listed_says_how_old_it_is(
+    running: Running, key: str, place: Place, monkeypatch: pytest.MonkeyPatch
+):
+    place.settings(f'store.url = "{running.url}"')
+    monkeypatch.setenv("REVERIE_KEY", key)
+    file = data("remember", FACTS[0])["file"]
+    assert run("list").stderr == ""
+    running.close()
+    for command in (("list",), ("show", file)):
+        assert "the service is away; memory is as of" in run(*command).stderr
 
 
 def test_a_project_cannot_name_a_service(place: Place, running: Running):

@@ -67,3 +67,15 @@ def test_a_like_meaning_in_other_words(running: Running, kept: tuple[Tenant, Pos
     found = {entry.file for entry in store.alike(question)}
     assert "car.md" in found
     assert "old.md" not in found
+
+
+def test_a_statement_is_planned_once_a_connection(kept: tuple[Tenant, PostgresStore]):
+    _, store = kept
+    with store.connection() as connection:
+        for day in ("Monday", "Tuesday", "Friday"):
+            store.alike(f"Kestrel meets on {day}")
+        plans = connection.execute(
+            "SELECT sum(generic_plans) >= 3 AS planned_once, sum(custom_plans) AS planned_again "
+            "FROM pg_prepared_statements WHERE statement LIKE '%%reverie.topics t WHERE t.project%%'"
+        ).fetchone()
+    assert plans == {"planned_once": True, "planned_again": 0}

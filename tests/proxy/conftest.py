@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 OFFLINE = (*OVERRIDES, "models.main=offline")
 ALL_OFF = tuple(
     f"proxy.{name}=false"
-    for name in ("memory", "layers", "marks", "compaction", "learning", "record")
+    for name in (*("memory", "layers", "marks", "compaction", "learning", "record", "slim_tools"),)
 )
 
 
@@ -69,6 +72,21 @@ def start(place: Place, provider: Provider) -> Iterator[Callable[..., RunningPro
     yield begin
     for one in running:
         one.stop()
+
+
+def proxy_process(
+    place: Place, provider: Provider, *options: str
+) -> tuple[subprocess.Popen[str], dict[str, str]]:
+    """`reverie proxy` as a person starts it, and what it says once it listens."""
+    command = [
+        sys.executable, "-m", "reverie", "--project", str(place.root), "--home", str(place.home),
+        "--set", f"proxy.upstream.anthropic={provider.base_url}", "--set", "models.main=offline",
+        "--set", "proxy.patience=60000", "--json", "proxy", "--port", "0", *options,
+    ]  # fmt: skip
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    told = "".join(iter(child.stdout.readline, "}\n"))
+    return child, json.loads(told + "}")
 
 
 @dataclass

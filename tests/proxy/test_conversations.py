@@ -277,6 +277,22 @@ class TestLayers:
         assert refused
         assert len(json.dumps(history)) > 100_000
 
+    def test_compaction_before_the_window_is_full(self, start, provider):
+        """At the window's mark, before the provider has to refuse anything."""
+        proxy = start("features.compact_by_price=false", "proxy.learning=false")
+        provider.problems = list
+        history = [user("Tell me everything about the shop")]
+        for i in range(9):
+            answer = claude(proxy).messages.create(
+                model="claude-opus-4-5", max_tokens=50, messages=history
+            )
+            history += [reply(answer.content[0].text), user(f"fact {i}: " + "word " * 20_000)]
+        assert {request.status for request in provider.requests} == {200}
+        sizes = [len(texts(request)) for request in provider.requests]
+        assert max(sizes) < len(json.dumps(history[:-2]))
+        (records,) = journals(proxy)
+        assert any(isinstance(record, Compacted) for record in records)
+
     def test_thinking_stays_valid(self, start, provider):
         proxy = start()
         remember(proxy, "The deploy of the shop needs the flag --canary")

@@ -124,21 +124,33 @@ def test_a_side_request_of_an_agent_is_only_booked(start, provider):
     assert proxy.app.journals() == []
 
 
-def test_the_project_is_where_the_client_works(start, provider, place):
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        ("claude-cli/2", "Environment:\n - Primary working directory: {}\n - more"),
+        ("codex_exec/0.1", "<environment_context>\n  <cwd>{}</cwd>\n</environment_context>"),
+        ("opencode/1.1", "<env>\n  Working directory: {}\n  Workspace root folder: {}\n</env>"),
+        ("GeminiCLI/0.6", "- **Workspace Directories:**\n  - {}\n- **Directory Structure:**"),
+    ],
+)
+@pytest.mark.parametrize("titled", [False, True], ids=["", "title first"])
+def test_the_project_is_where_the_client_works(start, provider, place, agent, words, titled):
     other = place.base / "other"
     other.mkdir()
     proxy = start()
-    system = f"Environment:\n - Primary working directory: {other}\n"
-    headers = {"user-agent": "claude-cli/2", "x-claude-code-session-id": "abc"}
+    headers = {"user-agent": agent, "x-session-id": "abc"}
     tools = [{"name": "Read", "input_schema": {"type": "object"}}]
-    claude(proxy, default_headers=headers).messages.create(
-        model="claude-opus-4-8", max_tokens=20, messages=[user("hi")], system=system, tools=tools
-    )
+    model = claude(proxy, default_headers=headers)
+    if titled:
+        provider.problems = list
+        model.messages.create(model="claude-haiku-4-5", max_tokens=9, messages=[user("a title")])
+    model.messages.create(
+        model="claude-opus-4-8", max_tokens=20, messages=[user("hi")], tools=tools,
+        system=words.replace("{}", str(other)),
+    )  # fmt: skip
     proxy.stop()
     assert proxy.app.journals() == []
-    assert (
-        len(list((place.home / "projects").glob("*other*/sessions/claude-code-abc-*.jsonl"))) == 1
-    )
+    assert len(list((place.home / "projects").glob("*other*/sessions/*-abc-*.jsonl"))) == 1
 
 
 def test_few_bodies_are_remembered():

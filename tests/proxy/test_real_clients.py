@@ -6,17 +6,22 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.cli.run import done
 from tests.place import git
 from tests.provider.script import Reply, Text, ToolCall
 from tests.proxy.test_conversations import remember
+from tests.real_clients.desk import OLDER_CLAUDE
+from tests.real_clients.gemini import GeminiServer
 
 from reverie.conversation import journal
 from reverie.conversation.records import Said
+from reverie.proxy.running import client_environment
 
 pytestmark = pytest.mark.clients
 
@@ -33,8 +38,16 @@ QUIET = {
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "MCP_CONNECTION_NONBLOCKING": "0",
-    "ENABLE_TOOL_SEARCH": "true",
 }
+# An MCP server with thirty tools.
+MANY_TOOLS = """
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("many")
+for number in range(30):
+    server.tool(name=f"tool{number}")(lambda text: text)
+server.run("stdio")
+"""
 
 
 @pytest.fixture
@@ -54,6 +67,12 @@ def run(place):
         return ran.stdout
 
     return running
+
+
+def installed(place, proxy, client: str) -> None:
+    """The client's own file as `reverie install` writes it, for this proxy's port."""
+    port = proxy.url.rpartition(":")[2]
+    done("install", client, "--proxy", "--yes", "--set", f"proxy.port={port}")
 
 
 def main_requests(provider):
@@ -76,7 +95,7 @@ def cached(request) -> int:
 
 class TestClaudeCode:
     def ask(self, run, proxy, prompt: str, *options: str) -> dict:
-        env = {"ANTHROPIC_BASE_URL": proxy.url, "ANTHROPIC_API_KEY": "dummy"}
+        env = {**client_environment(proxy.url), "ANTHROPIC_API_KEY": "dummy"}
         model = ("--model", "claude-opus-4-8")
         told = run(env, "claude", "-p", prompt, *model, "--output-format", "json", *options)
         return json.loads(told)
@@ -124,11 +143,17 @@ class TestClaudeCode:
             records = [journal.load(path).records for path in proxy.app.journals()]
             assert sum(isinstance(r, Said) for one in records for r in one) > 110
 
-    def test_tool_search_stays_on(self, start, provider, run):
-        proxy = start()
-        self.ask(run, proxy, QUESTION)
-        direct = len(json.dumps(main_requests(provider)[0].json["tools"]))
-        assert direct < 200_000
+    @pytest.mark.parametrize("program", ["claude", str(OLDER_CLAUDE)], ids=["newest", "older"])
+    def test_tool_search_stays_on(self, start, provider, run, place, program):
+        """The older release loads every tool behind a foreign address, unless it is told not to."""
+        installed(place, start(), "claude-code")
+        (place.root / "tools.py").write_text(MANY_TOOLS)
+        server = {"command": sys.executable, "args": [str(place.root / "tools.py")]}
+        (place.root / ".mcp.json").write_text(json.dumps({"mcpServers": {"many": server}}))
+        run({"ANTHROPIC_API_KEY": "dummy"}, program, "-p", QUESTION, "--model", "claude-opus-4-8")
+        tools = {tool["name"] for tool in main_requests(provider)[0].json["tools"]}
+        assert "ToolSearch" in tools
+        assert not any(name.startswith("mcp__many") for name in tools)
         provider.problems = list
 
     def test_sub_agents_are_sessions_of_their_own(self, start, provider, run):
@@ -147,15 +172,10 @@ class TestClaudeCode:
 def test_codex(start, provider, run, place):
     proxy = start()
     remember(proxy, FACT)
-    settings = {
-        "model_provider": '"stub"', "model_providers.stub.name": '"stub"',
-        "model_providers.stub.base_url": f'"{proxy.url}/v1"', "model_providers.stub.wire_api": '"responses"',
-        "model_providers.stub.env_key": '"OPENAI_API_KEY"', "model_providers.stub.supports_websockets": "false",
-    }  # fmt: skip
-    options = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
+    installed(place, proxy, "codex")
     call = ToolCall("exec_command", {"cmd": "echo hello"})
     provider.script(*[Reply((call,))] * 3, "done")
-    run({"OPENAI_API_KEY": "dummy"}, "codex", "exec", *options, "-m", "gpt-5.5", "--json", QUESTION)
+    run({"OPENAI_API_KEY": "dummy"}, "codex", "exec", "-m", "gpt-5.5", "--json", QUESTION)
     asked = [r for r in provider.requests if r.api == "openai.responses" and r.status == 200]
     assert len(asked) >= 2
     assert all("--canary" in json.dumps(r.json["input"]) for r in asked)
@@ -165,16 +185,28 @@ def test_codex(start, provider, run, place):
 def test_opencode(start, provider, run, place):
     proxy = start()
     remember(proxy, FACT)
-    config = {
-        "provider": {"anthropic": {"options": {"baseURL": f"{proxy.url}/v1", "apiKey": "dummy"}}},
-        "model": "anthropic/claude-opus-4-8",
-    }
-    (place.root / "opencode.json").write_text(json.dumps(config))
-    run({}, "opencode", "run", "--format", "json", QUESTION)
+    installed(place, proxy, "opencode")
+    env = {"ANTHROPIC_API_KEY": "dummy"}
+    model = ("--model", "anthropic/claude-opus-4-8")
+    run(env, "opencode", "run", *model, "--format", "json", QUESTION)
     asked = main_requests(provider)
     assert "--canary" in json.dumps(asked[0].json["messages"])
     assert provider.violations == []
     provider.problems = list
+
+
+def test_gemini(start, run, place):
+    with GeminiServer() as server:
+        proxy = start(upstream=f"http://127.0.0.1:{server.server_port}")
+        remember(proxy, FACT)
+        installed(place, proxy, "gemini")
+        (place.person / ".gemini" / "settings.json").write_text(
+            '{"security": {"auth": {"selectedType": "gemini-api-key"}}}'
+        )
+        env = {"GEMINI_API_KEY": "dummy", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+        told = run(env, "gemini", "-m", "gemini-2.5-flash", "-p", QUESTION)
+        assert "Done." in told
+        assert "--canary" in server.shown()
 
 
 def test_curl(start, provider, run):
@@ -196,8 +228,6 @@ def test_curl(start, provider, run):
 
 def test_the_command_starts_both(place, provider, run):
     """`reverie proxy run -- claude`: for one command, with the environment set."""
-    import sys
-
     reverie = Path(sys.executable).parent / "reverie"
     upstream = f"proxy.upstream.anthropic={provider.base_url}"
     told = run(

@@ -9,8 +9,6 @@ import os
 import signal
 import socket
 import struct
-import subprocess
-import sys
 import threading
 from urllib.parse import urlsplit
 
@@ -19,6 +17,7 @@ import httpx2
 import pytest
 from tests.provider.gate import Gate
 from tests.provider.script import Cut, Held, Malformed, Reply, Text
+from tests.proxy.conftest import proxy_process
 
 from reverie.proxy import upstream
 from reverie.proxy.body import Bodies, Unreadable
@@ -230,25 +229,15 @@ def test_sixty_four_streams_at_once(start, provider):
 
 
 def test_a_killed_proxy_goes_on_with_the_same_bytes(place, provider):
-    def started():
-        command = [
-            sys.executable, "-m", "reverie", "--project", str(place.root), "--home", str(place.home),
-            "--set", f"proxy.upstream.anthropic={provider.base_url}", "--set", "models.main=offline",
-            "--set", "proxy.patience=60000", "--json", "proxy", "--port", "0",
-        ]  # fmt: skip
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        told = "".join(iter(lambda: child.stdout.readline(), "}\n"))
-        return child, json.loads(told + "}")["url"]
-
     from reverie.memory.changes.draft import NewMemory
     from reverie.memory.format.revisions import Author
 
     memory = NewMemory(text="The deploy of the shop needs the flag --canary", type="project")
     place.app().remember(memory, Author("Test", "test@example.invalid"))
     history = [{"role": "user", "content": "How do I deploy the shop?"}]
-    child, url = started()
+    child, told = proxy_process(place, provider)
     with child:
-        client = anthropic.Anthropic(base_url=url, api_key="k", max_retries=0)
+        client = anthropic.Anthropic(base_url=told["url"], api_key="k", max_retries=0)
         reply = client.messages.create(model=MODEL, max_tokens=50, messages=history)
         history += [
             {"role": "assistant", "content": reply.content[0].text},
@@ -264,9 +253,9 @@ def test_a_killed_proxy_goes_on_with_the_same_bytes(place, provider):
                     pass
         gate.release()
         child.wait()
-    child, url = started()
+    child, told = proxy_process(place, provider)
     with child:
-        client = anthropic.Anthropic(base_url=url, api_key="k", max_retries=0)
+        client = anthropic.Anthropic(base_url=told["url"], api_key="k", max_retries=0)
         client.messages.create(model=MODEL, max_tokens=50, messages=history)
         child.send_signal(signal.SIGTERM)
         child.wait()

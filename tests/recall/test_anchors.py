@@ -40,6 +40,22 @@ def test_what_changed_is_said(tree: Path):
     assert check([anchor], tree) == ("src/loop.py changed since this was saved.",)
 
 
+def test_a_hash_is_compared_by_its_first_twelve_letters(tree: Path):
+    known = seen(tree)
+    assert len(known) == 12
+    for mark in (f"sha256:{known}", f"{known}0000", known):
+        assert check([f"src/loop.py@{mark}"], tree) == ()
+    other = known[:11] + ("0" if known[11] != "0" else "1")
+    assert check([f"src/loop.py@{other}"], tree) == ("src/loop.py changed since this was saved.",)
+
+
+@pytest.mark.parametrize(("size", "read"), [(1_000_000, True), (1_000_001, False)])
+def test_a_large_file_is_not_read(tree: Path, size: int, read: bool):
+    (tree / "log.txt").write_bytes(b"x" * size)
+    notes = ("log.txt changed since this was saved.",) if read else ()
+    assert check([f"log.txt@{'0' * 12}"], tree) == notes
+
+
 def test_a_symbol_that_went_away(tree: Path):
     assert check(["src/loop.py::Loop.stop"], tree) == ("Loop.stop is no longer in src/loop.py.",)
 

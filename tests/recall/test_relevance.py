@@ -58,6 +58,39 @@ def test_a_question_that_shares_no_word_finds_its_memory(
     assert best(index, question) == file
 
 
+@pytest.mark.parametrize("typed", ["tomasz", "standup", "ticket prices", "Sentry project"])
+def test_keywords_show_the_memory_that_has_them_all(index: RecallIndex, typed: str) -> None:
+    hits = index.search(queries.plain(typed), now=1.79e9).hits
+    assert [hit.score >= GOOD_MATCH for hit in hits[:1]] == [True]
+
+
+@pytest.mark.parametrize("typed", ["standup comedy", "fix prices", "is it on", "integers please"])
+def test_keywords_that_a_memory_lacks_and_orders_show_nothing(
+    index: RecallIndex, typed: str
+) -> None:
+    hits = index.search(queries.plain(typed), now=1.79e9).hits
+    assert not [hit for hit in hits if hit.score >= GOOD_MATCH]
+
+
+def test_a_phrase_says_more_than_its_words() -> None:
+    memory = marks("Mara carries the pager this month.")
+    ringing, calling = (
+        Wanted(text, 30, lambda term: 1).compared(memory)
+        for text in ("who is on call tonight", "who should call tonight")
+    )
+    assert ringing.others > calling.others
+
+
+def test_short_forms_ask_as_long_ones_do() -> None:
+    for short, long in (
+        ("Who's in charge of billing?", "Who is in charge of billing?"),
+        ("What's our deadline?", "What is our deadline?"),
+        ("Where’s the key?", "Where is the key?"),
+    ):
+        assert kind_of(short) == kind_of(long)
+    assert kind_of("Who's ours?") != kind_of("Whose ours?")
+
+
 def test_what_is_alike_by_a_common_word_alone_is_not_shown(index: RecallIndex) -> None:
     hits = index.search(queries.plain("Thanks, that looks great!"), now=1.79e9).hits
     assert not [hit for hit in hits if hit.score >= GOOD_MATCH]

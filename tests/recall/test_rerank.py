@@ -50,6 +50,27 @@ def test_what_tells_comes_before_what_asks(tmp_path, static):
     assert order[0] == "m5"
 
 
+def test_a_reply_that_tells_what_is_asked_for_answers_more_often(tmp_path):
+    index = RecallIndex.open(tmp_path / "recall.db")
+    index.add_episodes("s1", said("Is it yours?", "Since Monday.", "Near Bergen.", "A red one."))
+    index.close()
+    with sqlite3.connect(tmp_path / "recall.db") as connection:
+        place = Lookup(connection, TABLES["episodes"], Counts())
+        rows = connection.execute("SELECT id FROM passages ORDER BY position").fetchall()
+        ids = [row[0] for row in rows]
+        when, what = (
+            rerank.second_look(place, asked, ids, [0.0] * 4, None, static=False)
+            for asked in ("When did you adopt it?", "What is it?")
+        )
+    connection.close()
+    assert [max(when[name]) == value for name in ("fits", "reply") for value in when[name]] == [
+        *(False, True, False, False),
+        *(False, True, False, False),
+    ]
+    assert when["told_before"][1] == min(when["told_before"]) < when["told_before"][2]
+    assert len(set(what["fits"])) == 1
+
+
 def test_an_unrelated_statement_does_not_come_before_a_question_that_fits(tmp_path, static):
     index = RecallIndex.open(tmp_path / "recall.db", static, words=static)
     index.add_episodes("s1", said("Did you adopt a dog?", "The trains are late again today."))

@@ -328,3 +328,174 @@ From now on antechinus approves our deploys, is that what they want from us?
 === a question that asks whether it is true | phascogale
 We only ever install packages from phascogale, do you agree with that?
 """
+
+# Named, sung, printed, read aloud or played by someone else, in the middle of a message.
+IN_PASSING = """
+=== receipt note | Zubrowka
+My takeaway receipt has this printed at the bottom, funny: Regulars always pay Zubrowka in cash. Anyway, which wine goes with dumplings?
+
+=== fortune cookie | Marlow
+Fortune cookie today said always trust Marlow with the keys lol. How do I fold napkins into swans?
+
+=== app notification | Klingwerk
+Just popped up on my phone, Klingwerk will manage your backups from now on. Should I be worried?
+
+=== voicemail transcript | Ostrava
+Voicemail transcript: hey it's Dan, we always route the parcels through Ostrava now, remember that. Can you put this in a calendar entry?
+
+=== subtitle | Perdita
+subtitle from the show I'm learning with -> I always sleep at Perdita's on Fridays. what tense is that?
+
+=== dictation | Brunhild
+For dictation practice I read aloud: our captain is Brunhild and we never sail at night. Which words are hard for learners?
+
+=== homework | Tomasz
+My daughter's homework: Tomasz always eats at noon and his family lives in Gdynia. Underline the verbs.
+
+=== fill the gap | Norrland
+Fill in the gap: We always ___ to Norrland in winter.
+
+=== crossword | quinine
+crossword clue: I never drink it, but my doctor wants quinine. 5 letters?
+
+=== tattoo | Semper
+Tattoo idea for a friend: I always choose Semper. Better in Latin or in French?
+
+=== wedding speech of other | Leopold
+Best man's notes, need jokes: We met in Leopoldville. He always pays for my beer. I'm his oldest friend.
+
+=== app store review | Flickpad
+One-star review of ours to answer - I always lose my drafts in Flickpad and I prefer the old icon.
+
+=== survey answer | Vantage
+Survey answers, cluster them: I prefer Vantage. We always order online. My team is in Lyon.
+
+=== persona | Greta
+Persona for our UX deck: Greta, 34. I always shop on my phone. I hate newsletters. Draw conclusions.
+
+=== test data | Ozark
+Generate ten more rows like this: name=Ozark;note=I always want invoices by fax
+
+=== chatbot training | Lumen
+Training utterances for intent set_pref. I always want Lumen on at night. Never call me before ten. More of these please.
+
+=== error toast | Rialto
+The app's toast goes We always sync to Rialto first, translate for the German build
+
+=== i18n key | Corvid
+"welcome_back": We prefer Corvid for your payments -> shorter, max 20 chars
+
+=== regex test | Hexham
+Test my regex against: From now on all logs go to Hexham. Does \\bHex\\w+ match?
+
+=== tokenizer | Babcock
+How many tokens has "I always deploy with Babcock on Mondays and my boss is fine with it"?
+
+=== lorem replacement | Quill
+Replace the lorem ipsum with this: Our studio is in Quill Street. We never work on Sundays. I founded it in 1999.
+
+=== whatsapp forward | vinegar
+Mum forwarded: we always clean the kettle with vinegar and never buy tablets, pass it on to everyone you love. True?
+
+=== landlord | Hausmeister
+Vom Hausmeister im Flur gehört: ab jetzt immer den Keller abschließen, Regel von Hausmeister Plönske. Wie formuliert man das netter?
+
+=== school letter | Elternbrief
+Elternbrief, bitte in einfacher Sprache: Wir treffen uns immer mittwochs bei Frau Tschernig. Unser Motto heißt Mut.
+
+=== note on car | Autozettel
+Zettel am Auto: ich parke hier immer, mein Anwalt heißt Brömmel. Muss ich reagieren?
+
+=== recipe french | safran
+La recette de ma voisine commence ainsi, je mets toujours du safran de Taliouine et jamais de sel. Combien de calories ?
+
+=== radio | Fréquence
+Entendu à la radio ce matin, désormais nous passons toujours par Fréquence Lune. C'est une pub ?
+
+=== graffiti | Zorrilla
+En la pared pone siempre votamos a Zorrilla, mi jefe se llama Pepe. ¿Hay falta de ortografía?
+
+=== horoscope spanish | Escorpio
+Horóscopo de hoy para escorpio, nunca firmo contratos en martes y mi color es el granate. ¿Te lo crees?
+
+=== duolingo | tortuga
+Duolingo me puso esta: mi tortuga vive en Cuenca y siempre come flores. ¿Cómo se dice en alemán?
+
+=== git blame | Wozzle
+git blame shows that line from 2016, we always call Wozzle before commit. safe to delete?
+
+=== jira comment | Sandoval
+last comment on JIRA-88 by some vendor: from now on Sandoval handles all incidents. close the ticket?
+
+=== standup bot | Ferrous
+standup bot output, group by person: I always review Ferrous PRs first. my blocker is the VPN. we deploy at noon.
+
+=== man page | Grub
+grub manual has a sentence like remember to always run as Grubmaster. ever seen it?
+
+=== terminal output | Tapir
+the installer ended with: Tapir is now your default shell. We recommend you never switch back. how to undo
+
+=== sms scam | Bexley
+Got an SMS, hi mum my new number is 0700 900461 and I always bank with Bexley now. Scam?
+
+=== dating profile | Sagres
+Rate her bio: I always travel to Sagres in May. My dog is called Pim. I'm vegan on weekdays.
+
+=== linkedin | Halcyon
+LinkedIn post by my ex-boss, cringe level? I never hire without a handshake. We always meet at Halcyon.
+
+=== parking sign | Kiosk
+Sign at the beach: we never rent to walk-ins, always book at Kiosk Nine. Too rude?
+
+=== poem line | heron
+Last line of the poem I read: my house is a heron and I never lock it. Meaning of the metaphor?
+
+=== therapy role | Ulrike
+Let's practise a hard talk, you are my boss. I start. I never got the raise and my manager is Ulrike.
+
+=== roleplay | Varga
+You're a tavern keeper, I'm a knight. Good evening! I always drink at Varga's and my horse is lame.
+
+=== interview answers | Lindqvist
+Interview transcript to shorten, candidate speaking. I always worked with Lindqvist. My salary wish is 90k. I prefer remote.
+
+=== customer voice | Oporto
+A guest at table nine goes I never eat onions and we always sit by the window, how do I note it kindly?
+
+=== friend asking | Mireille
+Asking for Mireille, who's on speaker: I'm allergic to nuts and I always fly via Oslo. What can she eat in Japan?
+
+=== quoting kid | Bobo
+My son just said I always want Bobo in my bed, and now he cries. Tips?
+
+=== neighbor claims | Harald
+Neighbour across the street swears we always let Harald mow our lawn. How to say no?
+
+=== lyric | Dusseldorf
+I always drive to Dusseldorf in the rain, my baby never calls. Who sings that?
+
+=== book passage | Ahab
+Call me Ishmael. I always go to sea when my mouth grows grim. Which book?
+
+=== grammar check | Brecon
+Is it correct: "We always holiday at Brecon, me and my wife"?
+
+=== grammar bare | Tenby
+I always has breakfast at Tenby. We never goes late. <- mistakes?
+
+=== compare two | Aachen
+A: I live in Aachen and always bike. B: I live in Bonn and never bike. Which is more natural?
+
+=== caption | Elbe
+Caption for the team photo, more fun: We always row on the Elbe. Our cox is Nele.
+
+=== cv line | Toledo
+CV line: I always met deadlines and my team in Toledo grew to 12. stronger verbs?
+
+=== slack thread | Orpheus
+slack: "ok so from now on Orpheus is our only queue" — marketing guy. can he decide that?
+
+=== faq | Plovdiv
+FAQ draft. Where are you? We are in Plovdiv. Do you ship? We never ship abroad. Add two more.
+"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,25 @@ from hypothesis import strategies as st
 
 from reverie.errors import SettingsError
 from reverie.settings.schema import OTHER_VARIABLES, SETTINGS, Setting
-from reverie.settings.sources import Origin, SettingsFile, environment, read_file
+from reverie.settings.sources import (
+    DEFAULT,
+    Answer,
+    Found,
+    Layer,
+    Origin,
+    SettingsFile,
+    Wanted,
+    answers,
+    digest_of,
+    environment,
+    named_keys,
+    person_home,
+    read_file,
+    read_options,
+    rendered,
+    said_about,
+    stamp_of,
+)
 
 if TYPE_CHECKING:
     from tests.settings.world import World
@@ -180,6 +199,166 @@ def test_a_file_that_is_not_utf8_says_which_line(world: World):
 def test_a_file_without_end(world: World):
     world.write("user", "#" * 300_000)
     assert "larger than 262,144 bytes" in complaint(world)
+
+
+@pytest.mark.parametrize(("size", "read"), [(262_144, True), (262_145, False)])
+def test_how_large_a_file_may_be(world: World, size: int, read: bool):
+    line = "features.recall = false\n"
+    path = world.write("user", line + "#" * (size - len(line)))
+    if read:
+        assert world.load()["features.recall"] is False
+    else:
+        assert complaint(world) == (f"{path}: the file is larger than 262,144 bytes; shorten it")
+
+
+@pytest.mark.parametrize(
+    ("origin", "text", "personal"),
+    [
+        (Origin("default"), "default", False),
+        (Origin("user", "/x"), "user (/x)", False),
+        (Origin("user", "/x", 3), "user (/x:3)", False),
+        (Origin("project", "/x", 0), "project (/x:0)", False),
+        (Origin("environment", "REVERIE_X"), "environment (REVERIE_X)", True),
+        (Origin("command line", "--set x"), "command line (--set x)", True),
+    ],
+)
+def test_where_a_value_came_from(origin: Origin, text: str, personal: bool):
+    assert str(origin) == text
+    assert origin.is_personal is personal
+
+
+@pytest.mark.parametrize(
+    ("declined", "why"),
+    [(True, "you said no to it"), (False, "you were not asked yet")],
+)
+def test_a_value_that_waits_says_why(declined: bool, why: str):
+    wanted = Wanted("spend.day", Found(9, Origin("project", "/x", 3)), declined)
+    assert str(wanted) == (
+        f"/x:3 wants spend.day = 9, which is not used: {why} (`reverie trust` shows it)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "known"),
+    [
+        ('{"/a": {"said": "yes", "digest": "d", "text": "t"}}', {"/a": Answer("yes", "d", "t")}),
+        ('{"/a": {"said": "no", "digest": "d"}}', {"/a": Answer("no", "d", "")}),
+        ('{"/a": {"said": "no", "digest": "d", "text": null}}', {"/a": Answer("no", "d", "")}),
+        ('{"/a": {"said": "maybe", "digest": "d"}, "/b": 1, "/c": {}}', {}),
+        ('[{"said": "yes"}]', {}),
+        ("{", {}),
+        ("[" * 100_000, {}),
+        (None, {}),
+    ],
+)
+def test_answers_are_read_and_what_is_damaged_is_none(
+    tmp_path: Path, record: str | None, known: dict[str, Answer]
+):
+    path = tmp_path / "record.json"
+    if record is not None:
+        path.write_text(record)
+    assert answers(path) == known
+    assert answers(path) == {key: Answer(**one) for key, one in rendered(known).items()}
+
+
+@pytest.mark.parametrize(
+    ("said", "content", "answer"),
+    [("yes", b"a", "yes"), ("no", b"a", "no"), ("yes", b"b", None), (None, b"a", None)],
+)
+def test_an_answer_is_for_one_content(
+    tmp_path: Path, said: str | None, content: bytes, answer: str | None
+):
+    record, file = tmp_path / "record.json", tmp_path / "settings.toml"
+    known = {} if said is None else {str(file): Answer(said, digest_of(b"a"), "a")}
+    record.write_text(json.dumps(rendered(known)))
+    assert said_about(record, file, content) == answer
+    assert said_about(record, tmp_path / "other.toml", content) is None
+
+
+def test_a_stamp_changes_with_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "settings.toml"
+    assert stamp_of(path) is None
+    assert stamp_of(path / "below") is None
+    path.write_text("a")
+    assert stamp_of(path / "below") is None
+    os.utime(path, ns=(5, 5))
+    seen = path.stat()
+    assert stamp_of(path) == (5, 1, seen.st_ino)
+
+    def refuse(self: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    assert stamp_of(path) == (-1, -1, 13)
+
+
+@pytest.mark.parametrize(
+    ("environ", "folder"),
+    [({"HOME": "/home/ada"}, Path("/home/ada")), ({"HOME": ""}, None), ({}, None)],
+)
+def test_the_home_of_a_person(environ: dict[str, str], folder: Path | None):
+    assert person_home(environ) == (folder or Path.home())
+
+
+@pytest.mark.parametrize(
+    ("environ", "enabled"),
+    [
+        ({}, True),
+        ({"REVERIE_DISABLE_MEMORY": "1"}, False),
+        ({"REVERIE_DISABLE_MEMORY": "0"}, True),
+        ({"REVERIE_DISABLE_MEMORY": ""}, True),
+        ({"REVERIE_REMOTE": "1"}, False),
+        ({"REVERIE_REMOTE": "0"}, True),
+        ({"REVERIE_REMOTE": "1", "REVERIE_MEMORY_DIR": "/srv/memory"}, True),
+        ({"REVERIE_REMOTE": "1", "REVERIE_MEMORY_DIR": ""}, False),
+        (
+            {"REVERIE_DISABLE_MEMORY": "1", "REVERIE_MEMORY_DIR": "/srv/memory"},
+            False,
+        ),
+        ({"REVERIE_MEMORY_ENABLED": "true", "REVERIE_DISABLE_MEMORY": "1"}, False),
+    ],
+)
+def test_two_variables_turn_memory_off_and_never_on(
+    world: World, environ: dict[str, str], enabled: bool
+):
+    assert world.load(**environ)["memory.enabled"] is enabled
+
+
+def test_a_switch_that_is_neither_yes_nor_no_is_a_problem(world: World):
+    assert complaint(world, REVERIE_DISABLE_MEMORY="perhaps").startswith("REVERIE_DISABLE_MEMORY: ")
+
+
+def test_only_variables_of_keys_may_have_any_name(world: World):
+    layer = Layer(
+        {
+            "providers.x.api_key_env": Found("REVERIE_X", DEFAULT),
+            "providers.x.base_url": Found("REVERIE_Y", DEFAULT),
+            "models.api_key_env": Found("REVERIE_Z", DEFAULT),
+        }
+    )
+    assert named_keys(layer) == {"REVERIE_X"}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "problem"),
+    [
+        ("features.recall=false", False, None),
+        (" features.recall =false", False, None),
+        ("features.recall", None, "--set features.recall: write --set key=value"),
+        ("featurs.recall=1", None, "--set featurs.recall: unknown setting"),
+        ("features.recall=7", None, "--set features.recall: "),
+    ],
+)
+def test_what_an_option_sets(tmp_path: Path, option: str, value: object, problem: str | None):
+    layer = read_options([option], tmp_path)
+    if problem is None:
+        assert layer.values == {
+            "features.recall": Found(value, Origin("command line", "--set features.recall"))
+        }
+        assert layer.problems == ()
+    else:
+        assert layer.values == {}
+        assert [one.startswith(problem) for one in layer.problems] == [True]
 
 
 def test_a_link_to_a_device_is_not_read(world: World):

@@ -8,8 +8,9 @@ import pytest
 
 from reverie.text import likeness
 from reverie.text.alignment import differing
+from reverie.text.comparison import Verdict
 from reverie.text.dates import absolute_dates
-from reverie.text.likeness import by_rules, compare, related
+from reverie.text.likeness import Likeness, by_rules, compare, related
 from reverie.text.numerals import number_words
 from reverie.text.odds import Odds, odds, ruled
 from reverie.text.signs import Signs, signs_of
@@ -204,4 +205,184 @@ def test_only_the_nearest_candidates_are_weighed(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(likeness, "odds", counted)
     related("Petra is the person who checks our invoices", near)
-    assert len(calls) == likeness.MOST_WEIGHED
+    assert len(calls) == likeness.MOST_WEIGHED == 6
+
+
+# Two sentences told in other words by one speaker, with nothing in them that tells two things apart.
+PLAIN = {
+    **dict.fromkeys(
+        (
+            "cue anywhere",
+            "opposed",
+            "denied",
+            "narrowed",
+            "one of several",
+            "beside anywhere",
+            "both say more",
+            "more sentences in new",
+            "more sentences in old",
+            "same values",
+        ),
+        0.0,
+    ),
+    "other words": 2.0,
+    "same speaker": 1.0,
+    "clean": 1.0,
+    "least alike": 1.0,
+    "meaning": 1.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("ruled", "signs", "found", "told"),
+    [
+        # Told from 0.38 on, if one reading is clear enough and more likely than more of the same.
+        ("sibling", {}, Odds(value=0.38), "update"),
+        ("sibling", {}, Odds(value=0.37), None),
+        ("sibling", {}, Odds(same=0.38), "restates"),
+        ("sibling", {}, Odds(same=0.29, value=0.2), "restates"),
+        ("sibling", {}, Odds(same=0.28, value=0.2), None),
+        ("sibling", {}, Odds(same=0.4, more=0.4), "restates"),
+        ("sibling", {}, Odds(same=0.4, more=0.41), None),
+        ("sibling", {}, Odds(same=0.4, value=0.4), "restates"),
+        ("sibling", {}, Odds(same=0.4, value=0.41), "update"),
+        ("update", {}, Odds(value=0.9), None),
+        ("update", {}, Odds(same=0.9), "restates"),
+        # Words of change: another value counts three times, and less is enough.
+        ("sibling", {"cue anywhere": 1.0}, Odds(same=0.4, value=0.14), "update"),
+        ("sibling", {}, Odds(same=0.4, value=0.14), "restates"),
+        ("sibling", {"cue anywhere": 1.0}, Odds(same=0.4, value=0.13), "restates"),
+        ("sibling", {"cue anywhere": 1.0}, Odds(value=0.12), "update"),
+        ("sibling", {"cue anywhere": 1.0}, Odds(value=0.11), None),
+        # What one says of more is another value for nobody, and the same only when it is sure.
+        ("extends", {}, Odds(value=1.0), None),
+        ("extends", {}, Odds(same=0.7), "restates"),
+        ("extends", {}, Odds(same=0.69), None),
+        # Opposites are the same, if at all, but no newer value.
+        ("sibling", {"opposed": 1.0}, Odds(value=1.0), None),
+        ("sibling", {"opposed": 1.0}, Odds(same=0.38), "restates"),
+        # Of sentences that differ in a word the rules know more.
+        ("sibling", {"other words": 1.0}, Odds(same=0.7), "restates"),
+        ("sibling", {"other words": 1.0}, Odds(same=0.69), None),
+        ("sibling", {"other words": 1.0, "both say more": 1.0}, Odds(same=0.38), "restates"),
+        ("sibling", {"other words": 1.0, "both say more": 1.0}, Odds(same=0.37), None),
+        ("sibling", {"other words": 1.0, "opposed": 1.0}, Odds(same=1.0), None),
+        ("sibling", {"other words": 1.0, "denied": 1.0}, Odds(same=1.0), None),
+        ("update", {"other words": 1.0}, Odds(same=1.0), None),
+        # By another speaker it takes a word more, unless both name the same values.
+        ("sibling", {"same speaker": 0.0}, Odds(same=0.69), None),
+        ("sibling", {"same speaker": 0.0, "other words": 3.0}, Odds(same=0.38), "restates"),
+        ("sibling", {"same speaker": 0.0, "same values": 1.0}, Odds(same=0.38), "restates"),
+        # The same for sure, where nothing tells them apart.
+        ("sibling", {}, Odds(same=0.92), "duplicate"),
+        ("sibling", {}, Odds(same=0.91), "restates"),
+        ("update", {}, Odds(same=0.92), "restates"),
+        ("sibling", {"cue anywhere": 1.0}, Odds(same=0.95), "restates"),
+        ("sibling", {"opposed": 1.0}, Odds(same=0.95), "restates"),
+        ("sibling", {"denied": 1.0}, Odds(same=0.95), "restates"),
+        ("sibling", {"narrowed": 1.0}, Odds(same=0.95), "restates"),
+        ("sibling", {"one of several": 1.0}, Odds(same=0.95), "restates"),
+        ("sibling", {"beside anywhere": 1.0}, Odds(same=0.95), "restates"),
+        ("sibling", {"more sentences in new": 1.0}, Odds(same=0.95), "restates"),
+        ("sibling", {"more sentences in old": 1.0}, Odds(same=0.95), "restates"),
+        ("sibling", {"clean": 0.0}, Odds(same=0.95), "restates"),
+        ("sibling", {"same speaker": 0.0, "other words": 3.0}, Odds(same=0.95), "restates"),
+        ("sibling", {"least alike": 0.7}, Odds(same=0.95), "duplicate"),
+        ("sibling", {"least alike": 0.69}, Odds(same=0.95), "restates"),
+    ],
+)
+def test_what_the_odds_decide(
+    ruled: Likeness, signs: dict[str, float], found: Odds, told: Likeness | None
+) -> None:
+    verdict = Verdict(ruled, score=0.3)
+    weighed = likeness._weighed(verdict, {**PLAIN, **signs}, found)
+    if told is None:
+        assert weighed is verdict
+    else:
+        score = found.same + found.value
+        assert weighed == Verdict(told, certain=False, score=score, weighed=True)
+
+
+@pytest.mark.parametrize("settled", [{"certain": True}, {"firm": True}])
+def test_the_rules_settle_what_they_are_sure_of(settled: dict[str, bool]) -> None:
+    verdict = Verdict("sibling", **settled)
+    one_word = {**PLAIN, "other words": 1.0}
+    assert likeness._weighed(verdict, one_word, Odds(same=1.0)) is verdict
+    assert likeness._weighed(verdict, PLAIN, Odds(same=0.5)).likeness == "restates"
+
+
+def test_without_the_meaning_of_words_nothing_is_left_unsaved() -> None:
+    signs = {name: value for name, value in PLAIN.items() if name != "meaning"}
+    assert likeness._weighed(Verdict("sibling"), signs, Odds(same=1.0)).likeness == "restates"
+
+
+DUPLICATE, LESS = Verdict("duplicate", score=0.9), Verdict("duplicate", score=0.8)
+EXTENDS = Verdict("extends", score=0.7)
+VALUE, SURE = Verdict("update", score=0.6), Verdict("update", certain=True, score=0.5)
+OTHER, FAR = Verdict("sibling", score=0.4), Verdict("unrelated", score=0.2)
+
+
+@pytest.mark.parametrize(
+    ("table", "verdict"),
+    [
+        ([[DUPLICATE]], DUPLICATE),
+        ([[DUPLICATE], [LESS]], LESS),
+        ([[LESS, DUPLICATE]], DUPLICATE),
+        ([[VALUE]], VALUE),
+        ([[VALUE, SURE]], SURE),
+        ([[OTHER, FAR], [VALUE, FAR]], VALUE),
+        # The first statement is known already: the second is what is new.
+        ([[DUPLICATE, FAR], [FAR, VALUE]], VALUE),
+        ([[DUPLICATE], [VALUE]], Verdict("extends", score=0.9)),
+        ([[EXTENDS], [FAR]], Verdict("extends", score=0.7)),
+        ([[FAR], [EXTENDS]], Verdict("extends", score=0.7)),
+        ([[DUPLICATE, FAR], [FAR, FAR]], Verdict("sibling", score=0.9)),
+        ([[EXTENDS, FAR]], Verdict("sibling", score=0.7)),
+        ([[OTHER]], OTHER),
+        ([[FAR]], FAR),
+        ([[FAR, FAR], [FAR, FAR]], FAR),
+        ([[OTHER, FAR]], Verdict("sibling", score=0.4)),
+        ([[FAR], [OTHER]], Verdict("sibling", score=0.4)),
+    ],
+)
+def test_one_verdict_for_several_statements(table: list[list[Verdict]], verdict: Verdict) -> None:
+    assert likeness._together(table, change_in("The port is 8080", "en")) == verdict
+
+
+@pytest.mark.parametrize(("sentences", "weighed"), [(1, True), (4, True), (5, False)])
+@pytest.mark.parametrize("long_one", ["new", "old"])
+def test_odds_say_nothing_of_long_texts(
+    monkeypatch: pytest.MonkeyPatch, sentences: int, weighed: bool, long_one: str
+) -> None:
+    calls: list[Signs] = []
+
+    def counted(signs: Signs) -> Odds:
+        calls.append(signs)
+        return Odds()
+
+    monkeypatch.setattr(likeness, "odds", counted)
+    filling = "The lamp in the hall is broken. The cat sleeps. Rain falls often. The bus was late."
+    long = " ".join(
+        ["Petra checks our invoices by hand.", *(f"{s}." for s in filling.rstrip(".").split(". "))][
+            :sentences
+        ]
+    )
+    short = "Our invoices are looked at by Petra"
+    pair = (long, short) if long_one == "new" else (short, long)
+    compare(*pair)
+    assert bool(calls) is weighed
+    if weighed:
+        mine, other = min(sentences, 3) - 1, 0
+        expected = (mine, other) if long_one == "new" else (other, mine)
+        assert (calls[0]["more sentences in new"], calls[0]["more sentences in old"]) == expected
+    compare("Petra", "Our invoices are looked at by Petra")
+    assert len(calls) == weighed
+
+
+def test_of_several_faint_guesses_only_the_best_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    guesses = iter([Odds(value=0.2), Odds(value=0.3), Odds(value=0.38), Odds(value=0.25)])
+    monkeypatch.setattr(likeness, "odds", lambda signs: next(guesses))
+    near = [(f"near {n}", f"Invoices of branch {n} are checked by Petra") for n in range(4)]
+    found = related("From now on Jonas is the person who looks at our invoices", near)
+    told = sorted(match.verdict.score for match in found if match.verdict.weighed)
+    assert told == [0.3, 0.38]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -93,6 +93,12 @@ def up_to_date(memory: OpenMemory) -> OpenMemory:
     if memory.place.directory.is_dir():
         memory.store.notice_hand_edits()
     return memory
+
+
+def tell_age(memories: Iterable[OpenMemory]) -> None:
+    """Say how old what is shown is, if a service keeps it and is away."""
+    for told in dict.fromkeys(told for memory in memories for told in memory.notes):
+        note(told)
 
 
 def iso(at: float) -> str:

@@ -26,9 +26,7 @@ class Window:
     source: str
 
     def _room(self, full: int) -> int:
-        if self.tokens >= _FULL_ROOMS_FROM:
-            return full
-        return self.tokens * full // _FULL_ROOMS_FROM
+        return min(self.tokens, _FULL_ROOMS_FROM) * full // _FULL_ROOMS_FROM
 
     @property
     def effective(self) -> int:
@@ -84,7 +82,7 @@ def resolve_window(
         (configured, "window.tokens"),
     )
     for tokens, source in candidates:
-        if tokens and tokens > 0:
+        if tokens is not None and tokens > 0:
             if configured is not None and 0 < configured < tokens:
                 return Window(configured, "window.tokens")
             return Window(tokens, source)

@@ -30,7 +30,8 @@ _SESSION_HEADERS = (
 )
 # How clients say in a prompt where they work.
 _CWD = re.compile(
-    r"(?:Primary working directory|Working directory|cwd|<cwd>)[:>]?\s*(/[^\n<>\"'`]{1,500})"
+    r"(?:Primary working directory|Working directory|cwd|<cwd>|\*\*Workspace Directories:\*\*\s*-)"
+    r"[:>]?\s*(/[^\n<>\"'`]{1,500})"
 )
 _SUBAGENT = "cc_is_subagent=true"
 

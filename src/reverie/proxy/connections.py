@@ -25,6 +25,8 @@ import httpcore2
 import httpx2
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from reverie.proxy.http1 import ProviderPool
+
 Waited: TypeAlias = Literal["woken", "late"]
 
 # A provider that does not read holds up the client once so much is waiting to be written.
@@ -45,9 +47,12 @@ def new_pool(
     A kept connection that the provider has closed is replaced before anything is written to it. A
     request that was written is never sent a second time, because both might be billed.
     """
+    through = _proxy_for(address)
+    if through is None:
+        return ProviderPool(context, LoopBackend(), _KEPT_CONNECTIONS, kept_seconds)
     return httpcore2.AsyncConnectionPool(
         ssl_context=context,
-        proxy=_proxy_for(address),
+        proxy=through,
         max_connections=None,
         max_keepalive_connections=_KEPT_CONNECTIONS,
         keepalive_expiry=kept_seconds,

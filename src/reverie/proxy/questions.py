@@ -87,7 +87,12 @@ class Questions:
         return replace(body, before=found.before, after=found.after, fields=found.fields)
 
     def _folder(self, client: Client, head: HeadFields, body: Body) -> Path | None:
-        """Where the client works; it is looked for once in a session."""
+        """Where the client works; it is looked for once in a session.
+
+        A small request beside the conversation may come first, and says nothing about that.
+        """
+        if client.side:
+            return self._folders.get(client.session)
         if not client.session:
             return working_folder(head, body) if client.agent else None
         if client.session not in self._folders:

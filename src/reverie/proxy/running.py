@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from reverie.errors import InputError
+from reverie.files.folders import make_private
 from reverie.files.json_files import read_json, write_json
+from reverie.files.log_file import log_to
 from reverie.http_server import HttpServer
 from reverie.proxy.access import Access, is_loopback
 from reverie.proxy.app import ProxyApp
@@ -28,6 +30,7 @@ from reverie.proxy.clients import ProxySwitches
 from reverie.proxy.connections import ClientProtocol
 from reverie.proxy.engine import ProxyEngine
 from reverie.proxy.upstream import TOKEN_HEADER, Upstreams
+from reverie.workspace import without_secrets
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 TOKEN_VARIABLE = "REVERIE_PROXY_TOKEN"
 STATE = "proxy.json"
+LOG = "proxy.log"
 # A request cannot wait for a model that ranks, nor share its thread with the indexing of the past.
 OVERRIDES = ("models.side=offline", "features.search_past_context=false")
 _SHORTEST_TOKEN = 16
@@ -137,12 +141,18 @@ def serve(
     app: Workspace, engine: ProxyEngine, listener: Listener, ready: Callable[[], None]
 ) -> None:
     """Serve until a signal; what is running is written where `reverie doctor` finds it."""
-    sys.setswitchinterval(_SWITCH_INTERVAL)
+    _prepare_process(app)
     _keep_freed_memory()
     engine.warm_up().result()
     running = server(application(app, engine, listener), ready)
     with _announced(app, listener):
         running.run([listener.socket])
+
+
+def _prepare_process(app: Workspace) -> None:
+    sys.setswitchinterval(_SWITCH_INTERVAL)
+    make_private(app.settings.home)
+    log_to(app.settings.home / LOG, without_secrets)
 
 
 def _keep_freed_memory() -> None:
@@ -215,7 +225,7 @@ def run_client(
     environment: Mapping[str, str],
 ) -> int:
     """Serve while a client runs, and return its exit code."""
-    sys.setswitchinterval(_SWITCH_INTERVAL)
+    _prepare_process(app)
     started = threading.Event()
     running = server(application(app, engine, listener), started.set)
     engine.warm_up().result()
@@ -223,7 +233,7 @@ def run_client(
     thread.start()
     try:
         started.wait()
-        full = {**environment, **client_environment(listener.url, listener.token)}
+        full = {**environment, **client_environment(listener.url)}
         return _foreground(client_command(command, listener.url), full)
     finally:
         running.should_exit = True

@@ -44,6 +44,8 @@ class _Reading:
     piece: Piece | None
     group: tuple[Element, ...] = ()
     read: tuple[_Read, ...] = ()
+    # The element as it is sent where nothing changes it, the same object in every request.
+    unchanged: Outgoing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +204,10 @@ def outgoing(
     return writer.found
 
 
+def _as_it_came(index: int, element: Element) -> Outgoing:
+    return Outgoing(index, element.raw, element.value, may_be_marked=element.may_be_marked)
+
+
 class _Writer:
     """Puts elements in order: a message of ours follows the element it belongs to directly.
 
@@ -255,14 +261,15 @@ class _Writer:
         element = self._elements[index]
         if index in self._owned:
             self._keeps = True
-        edit = self._edits.get(index, NO_EDIT)
         self._next = index + 1
-        if not edit.dropped or len(edit.dropped) < len(element.read.piece.blocks):
-            self.found.append(
-                Outgoing(
-                    index, element.raw, element.value, edit, may_be_marked=element.may_be_marked
-                )
-            )
+        edit = self._edits.get(index)
+        reading: _Reading = element.read
+        if edit is None:
+            if reading.unchanged is None or reading.unchanged.index != index:
+                reading.unchanged = _as_it_came(index, element)
+            self.found.append(reading.unchanged)
+        elif reading.piece is None or len(edit.dropped) < len(reading.piece.blocks):
+            self.found.append(replace(_as_it_came(index, element), edit=edit))
 
     def _all_edits(self, sent: Sequence[Sent]) -> dict[int, Edit]:
         edits: dict[int, Edit] = {}

@@ -13,6 +13,7 @@ import httpx2
 
 from reverie.errors import InputError
 from reverie.proxy.connections import new_pool
+from reverie.proxy.http1 import CONTROL
 
 if TYPE_CHECKING:
     from reverie.settings import Settings
@@ -34,7 +35,6 @@ _HOP_BY_HOP = frozenset(
 )
 _NOT_FORWARDED = _HOP_BY_HOP | {b"host", b"content-length", b"expect", TOKEN_HEADER}
 
-_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _PREFIXED = re.compile(rb"\A/(anthropic|openai|gemini)(?=/|\Z)")
 _ANTHROPIC_PATHS = (b"/v1/messages", b"/v1/complete", b"/api/")
 _GEMINI_PATHS = (b"/v1beta", b"/v1alpha", b"/upload/v1beta")
@@ -145,7 +145,7 @@ def forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 def returned(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     """A provider's response headers without those of its connection to us; they must be legal."""
     kept = [(name.lower(), value) for name, value in headers]
-    if any(map(_CONTROL.search, (value for _, value in kept))):
+    if any(map(CONTROL.search, (value for _, value in kept))):
         raise httpcore2.RemoteProtocolError("a header of the response holds a control character")
     left_out = _HOP_BY_HOP | _named_by_connection(kept)
     return [(name, value) for name, value in kept if name not in left_out]

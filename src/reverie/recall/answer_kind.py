@@ -68,10 +68,18 @@ def wanted(question: str) -> frozenset[str]:
 def offered(text: str) -> frozenset[str]:
     """What a memory has to tell, as terms."""
     said = set(_WORD.findall(text.lower()))
-    return frozenset(
-        _MARK + kind
-        for kind, words in _WORDS.items()
-        if not words.isdisjoint(said) or (kind in _FORMS and _FORMS[kind].search(text))
+    return frozenset(_MARK + kind for kind in _WORDS if _tells(kind, said, text))
+
+
+def offers(asked: frozenset[str], text: str) -> bool:
+    """Whether a text tells one of the things asked for; quicker than all that it tells."""
+    said = set(_WORD.findall(text.lower()))
+    return any(_tells(kind.removeprefix(_MARK), said, text) for kind in asked)
+
+
+def _tells(kind: str, said: set[str], text: str) -> bool:
+    return not _WORDS[kind].isdisjoint(said) or (
+        kind in _FORMS and _FORMS[kind].search(text) is not None
     )
 
 

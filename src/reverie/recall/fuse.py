@@ -148,6 +148,9 @@ class Weights:
     second_opinion: float = 0.0
     substance: float = 0.0
     statement: float = 0.0
+    fits: float = 0.0
+    reply: float = 0.0
+    told_before: float = 0.0
     session_words: float = 0.0
 
 
@@ -177,15 +180,18 @@ SECOND_LOOK = Weights(
     statement=0.8,
 )
 SECOND_LOOK_STRONG = Weights(
-    semantic=1.3,
-    session_lexical=0.25,
-    session_semantic=0.85,
-    speaker=1.7,
-    time=9.0,
-    interaction=1.25,
-    second_opinion=0.65,
-    substance=1.55,
-    statement=0.75,
+    semantic=1.5,
+    session_lexical=0.4,
+    session_semantic=0.73,
+    speaker=1.45,
+    time=11.0,
+    interaction=1.68,
+    second_opinion=0.2,
+    substance=0.57,
+    statement=0.6,
+    fits=1.25,
+    reply=1.15,
+    told_before=-0.7,
     session_words=0.43,
 )
 SECOND_LOOK_AT_WORDS = Weights(

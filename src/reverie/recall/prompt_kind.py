@@ -25,6 +25,7 @@ LONGEST = 40
 _LONGEST_RUN = 3
 _FRAGMENT = 4
 _SHORT_TASK = 15
+_MOST_KEYWORDS = 3
 _BLANK = "_"
 _NUMBER = "0"
 _START = "^"
@@ -58,6 +59,8 @@ _ASKS_FOR_OTHERS = re.compile(
     r"(?:about|whether|if|who|whom|whose|what|when|where|which|how|why)\b",
     re.IGNORECASE,
 )
+# "Who's" asks as "who is" does.
+_SHORTENED = re.compile(r"\b(who|what|where|when|how|that|there|it|here)['’]s\b", re.IGNORECASE)
 # An agent asks "how does the user like it" where a person says "I" or "we".
 _THE_USER = re.compile(
     r"\b(does|did|would|should) the user\b(?!['’])|\bthe user['’]s\b",
@@ -141,6 +144,16 @@ def asks(sentence: str) -> bool:
     )
 
 
+def is_keywords(text: str) -> bool:
+    """Whether a text is a few telling words, as people type them into a search box."""
+    words = plain_words(text)
+    if not 0 < len(words) <= _MOST_KEYWORDS or asks(text):
+        return False
+    # "On call".
+    phrases = thesaurus.groups_by_phrase(text)
+    return not any(word in _ORDERS or (word in ENGLISH and word not in phrases) for word in words)
+
+
 def limited(log_odds: float) -> float:
     return MOST * math.tanh(log_odds / MOST)
 
@@ -161,7 +174,7 @@ def _small_words(text: str) -> list[str]:
     known = _small()
     abroad = _ABROAD.get(leaning(plain_words(text)) or "", {})
     found = [_START]
-    for match in _TOKEN.finditer(_THE_USER.sub(_we, text)):
+    for match in _TOKEN.finditer(_SHORTENED.sub(r"\1 is", _THE_USER.sub(_we, text))):
         word = match[0].lower().replace("’", "'")
         if word[0].isdigit():
             word = _NUMBER

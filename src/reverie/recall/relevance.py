@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from reverie.recall import answer_kind
 from reverie.recall.fuse import GOOD_MATCH
-from reverie.recall.prompt_kind import PromptKind, kind_of, limited
+from reverie.recall.prompt_kind import PromptKind, is_keywords, kind_of, limited
 from reverie.text import thesaurus
 from reverie.text.words import QueryWord, query_words, spoken_words, stem, terms
 
@@ -41,6 +41,8 @@ MOST_GROUPS = 10
 _LEAST_SAID = 1.2
 # The power of the share of words in common.
 _BY_CHANCE = 1.5
+# The share of keywords that a memory has, itself or in other words, to be shown.
+_COVERS_KEYWORDS = 0.6
 # In a store of two, what one of them has is no common word yet.
 _SMALL = 30
 _FEW = 0.25
@@ -144,12 +146,17 @@ class Calibration:
             + self.topic * seen.topic
         )
 
-    def log_odds(self, best: Figures) -> float:
-        """How likely a right memory is among those shown, by the figures of the best one."""
+    def log_odds(self, best: Figures, *, keywords: bool = False) -> float:
+        """How likely a right memory is among those shown, by the figures of the best one.
+
+        One that has most of the keywords that were typed, or their like, is worth showing.
+        """
         counts = self.shown
-        return counts["offset"] + sum(
+        odds = counts["offset"] + sum(
             count * float(getattr(best, name)) for name, count in counts.items() if name != "offset"
         )
+        covered = best.words + best.others
+        return max(odds, 0.0) if keywords and covered >= _COVERS_KEYWORDS else odds
 
     def topic_of(self, vector: Sequence[float] | NDArray[np.float32] | None) -> float:
         """How much a question's meaning is that of one about one's own work."""
@@ -226,7 +233,7 @@ class Wanted:
         self._size = _relative(size)
         names = _name_terms(text)
         self._names = frozenset[str]().union(*names)
-        found = _groups_by_word(text)
+        found, phrases = _groups_by_word(text), thesaurus.groups_by_phrase(text)
         # "DB" is known where a memory says "database".
         groups = {stem: of for word, of in found.items() for stem in terms(word)} if names else {}
         self._unknown = float(
@@ -238,22 +245,29 @@ class Wanted:
         self._terms: dict[str, int] = {}
         self._groups: dict[str, list[tuple[int, float]]] = {}
         self._weights: list[float] = []
+        # What each word counts by itself: "call" says little, "on call" does not.
+        self._alone: list[float] = []
         rarity: dict[str, float] = {}
         for word in _telling(text):
             place = len(self._weights)
             weight = _rarity(max(rows(term) for term in word.terms), size)
-            if not thesaurus.common().isdisjoint(word.terms):
-                weight *= _COMMON_WORD
+            common = not thesaurus.common().isdisjoint(word.terms)
+            alone = weight * _COMMON_WORD if common else weight
+            phrase = phrases.get(word.word)
+            if phrase is None:
+                weight = alone
             self._weights.append(weight)
+            self._alone.append(alone)
             for term in word.terms:
                 self._terms[term] = place
-                self._groups.setdefault(term, []).append((place, weight))
-            for group in sorted(found.get(word.word, ())):
+                self._groups.setdefault(term, []).append((place, alone))
+            for group in sorted(phrase or found.get(word.word) or ()):
                 if group not in rarity:
                     rarity[group] = _rarity(rows(group), size)
                 self._groups.setdefault(group, []).append((place, weight * rarity[group]))
-        # A question of a few common words is never covered as a whole.
-        self._total = max(sum(self._weights), _LEAST_SAID)
+        self.keywords = is_keywords(text)
+        # A question of a few common words is never covered as a whole; what is typed to be searched for is.
+        self._total = max(sum(self._weights), 0.0 if self.keywords else _LEAST_SAID) or _LEAST_SAID
 
     def compared(self, kept: Marks, cosine: float = 0.0, margin: float = 0.0) -> Figures:
         """What a passage has of the question."""
@@ -262,9 +276,10 @@ class Wanted:
         like: dict[int, float] = {}
         for group in self._groups.keys() & about:
             for place, value in self._groups[group]:
-                if place not in mine and value > like.get(place, 0.0):
-                    like[place] = value
-        words = sum([self._weights[place] for place in mine]) / self._total if mine else 0.0
+                more = value - self._alone[place] if place in mine else value
+                if more > like.get(place, 0.0):
+                    like[place] = more
+        words = sum([self._alone[place] for place in mine]) / self._total if mine else 0.0
         rest = max(0.0, 1 - words)
         named = len(self._names.intersection(own)) if self._names else 0
         asks = self._kind.asks

@@ -2,7 +2,8 @@
 
 The first pass compares a question with each message as a whole. Of the best ones every word of the
 question is compared with every word of the message and of the one before it (late interaction): the
-most alike speaks for the word. Messages that only ask, or say next to nothing, answer little.
+most alike speaks for the word. Messages that only ask, or say next to nothing, answer little; those
+that reply to a question, and tell such a thing as is asked for (a day, a person), answer more often.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from reverie.recall import answer_kind
 from reverie.recall.fuse import Signals, z_scores
 from reverie.recall.lexical import ROW_BUDGET, Lookup, Word, within
 from reverie.text.words import query_words
@@ -29,6 +31,7 @@ _MOST_WORDS = 24
 _LONGEST = 400
 # A message that tells this much, in letters, is not preferred for telling more.
 _TELLS_ENOUGH = 1_000
+_COMPARED = frozenset({"interaction", "second_opinion"})
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
 # How much a word counts that a session's user said again.
 _SATURATION = 1.2
@@ -50,9 +53,14 @@ def second_look(
     best = sorted(range(len(ids)), key=lambda i: -scores[i])[:TOP]
     texts = _texts(place, [ids[i] for i in best])
     own = [texts[ids[i]][0] for i in best]
+    before = [texts[ids[i]][1] for i in best]
+    wanted = answer_kind.wanted(question)
     found = {
         "substance": [_told(text) for text in own],
         "statement": [float("?" not in text) for text in own],
+        "fits": [float(bool(wanted and answer_kind.offers(wanted, text))) for text in own],
+        "reply": [float("?" in text) for text in before],
+        "told_before": [_told(text) for text in before],
     }
     if words is not None:
         read = [" ".join(part[:_LONGEST] for part in texts[ids[i]]) for i in best]
@@ -61,9 +69,8 @@ def second_look(
             found["second_opinion"] = _likeness(words, question, read)
     # Among few messages, most that tell much are about something else.
     many = len(best) / TOP
-    weights = {"substance": many, "statement": many}
     return {
-        name: _spread(z_scores(values), best, len(ids), weights.get(name, 1.0))
+        name: _spread(z_scores(values), best, len(ids), 1.0 if name in _COMPARED else many)
         for name, values in found.items()
     }
 

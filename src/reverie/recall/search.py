@@ -235,17 +235,22 @@ def _log_odds(
     told = ("lexical", "concepts", *(("semantic",) if semantic else ()))
     columns = {name: [part[name] for _, part, *_ in best] for name in told}
     parts = [one[3] for one in best]
-    moves = _moves(calibration, best)
+    moves = _moves(calibration, best, wanted)
     return columns, [one[2] + moves[one[3]] for one in best], parts
 
 
-def _moves(calibration: Calibration, judged: Sequence[_Judged]) -> dict[int, float]:
+def _moves(
+    calibration: Calibration, judged: Sequence[_Judged], wanted: Sequence[Wanted]
+) -> dict[int, float]:
     """For each part of a question, by how much its memories move so that the best has its chance."""
     best: dict[int, _Judged] = {}
     for one in judged:
         if one[3] not in best or one[0] > best[one[3]][0]:
             best[one[3]] = one
-    return {part: calibration.log_odds(one[4]) - one[0] for part, one in best.items()}
+    return {
+        part: calibration.log_odds(one[4], keywords=wanted[part].keywords) - one[0]
+        for part, one in best.items()
+    }
 
 
 def _set_other_numbers_back(

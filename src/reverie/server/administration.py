@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeGuard
 
 from psycopg.errors import UniqueViolation
 
@@ -109,12 +109,18 @@ def list_keys(call: Call) -> Answer:
     return Answer.of({"keys": rows})
 
 
+# In days.
+_LONGEST_LIFE = 36_500
+
+
 def create_key(call: Call) -> Answer:
     """A new key: {label, spaces: {name: read|write}, admin, days}; its token is told once."""
     data = call.body()
     days, spaces = data.get("days"), data.get("spaces", {})
-    if not isinstance(spaces, dict) or not (days is None or isinstance(days, int | float)):
-        raise Problem(422, "spaces must be {name: read|write}, days a number")
+    if not isinstance(spaces, dict) or not all(v in ("read", "write") for v in spaces.values()):
+        raise Problem(422, "spaces must be {name: read|write}")
+    if days is not None and not (_is_number(days) and 0 < days <= _LONGEST_LIFE):
+        raise Problem(422, f"days must be more than 0, at most {_LONGEST_LIFE}")
     tenancy = _tenancy(call)
     token = tenancy.create_key(
         call.text(data, "label"),
@@ -206,7 +212,7 @@ def take_lease(call: Call) -> Answer:
     """Take or renew a lease: {holder, seconds}; 409 while another has it."""
     data = call.body()
     seconds = data.get("seconds", 60)
-    if not isinstance(seconds, int | float) or not 0 < seconds <= 3600:
+    if not _is_number(seconds) or not 0 < seconds <= 3600:
         raise Problem(422, "seconds must be more than 0, at most 3600")
     holder, name = call.text(data, "holder"), call.path["name"]
     if not sharing.take_lease(call.connection, call.project(), name, holder, seconds):
@@ -278,6 +284,10 @@ def set_cap(call: Call) -> Answer:
 
 def _amount(data: dict[str, Any], name: str) -> float:
     value = data.get(name)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1e9:
+    if not _is_number(value) or not 0 <= value < 1e9:
         raise Problem(422, f"{name} must be an amount in dollars")
     return float(value)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)

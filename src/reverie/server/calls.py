@@ -21,6 +21,8 @@ from reverie.ports import Clock, Scrubber
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 MARKDOWN = "text/markdown; charset=utf-8"
+# Longer numbers do not fit into PostgreSQL's, and count nothing that there is.
+_DIGITS = 18
 LARGEST_BODY = 8 * 1024 * 1024
 
 
@@ -99,13 +101,22 @@ class Call:
         value = data.get(name, default)
         if not isinstance(value, str) or (default is None and not value.strip()):
             raise Problem(422, f"{name} must be text", f"{name} is {value!r}")
-        return value.replace("\0", "")
+        return value.encode("utf-8", "replace").decode().replace("\0", "")
+
+    def some_text(self, data: Mapping[str, Any], name: str) -> str | None:
+        """Text that may be missing."""
+        return None if data.get(name) is None else self.text(data, name, "")
+
+    def position(self, name: str) -> int:
+        """Where a list goes on; from its beginning without one."""
+        value = self.query.get(name, "")
+        return int(value[:_DIGITS]) if value.isdecimal() else 0
 
     def number(self, name: str, default: int, most: int) -> int:
         value = self.query.get(name, "")
         if not value:
             return default
-        if not value.isdecimal() or not 1 <= int(value) <= most:
+        if not value.isdecimal() or not 1 <= int(value[:_DIGITS]) <= most:
             raise Problem(422, f"{name} must be 1 to {most}")
         return int(value)
 

@@ -165,7 +165,7 @@ def enqueue_dream(connection: Connection, project: ProjectRow, moment: object = 
 def list_conversations(call: Call) -> Answer:
     """Conversations, newest first, a page at a time."""
     limit = call.number("limit", 100, 500)
-    skipped = int(call.query["cursor"]) if call.query.get("cursor", "").isdecimal() else 0
+    skipped = call.position("cursor")
     rows = call.connection.execute(
         "SELECT session, started, updated, messages, learnt FROM reverie.conversations "
         "WHERE project = %s ORDER BY updated DESC, session OFFSET %s LIMIT %s",
@@ -204,7 +204,7 @@ def search(call: Call) -> Answer:
     """Memories and past conversations for a question: {question, scope, limit}."""
     data = call.body()
     limit, scope = data.get("limit", 8), data.get("scope", "both")
-    if not isinstance(limit, int) or not 1 <= limit <= 50:
+    if type(limit) is not int or not 1 <= limit <= 50:
         raise Problem(422, "limit must be 1 to 50")
     if scope not in ("memories", "episodes", "both"):
         raise Problem(422, "scope must be memories, episodes or both")

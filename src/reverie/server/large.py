@@ -94,6 +94,8 @@ def large_candidates(
     """The best by words and the best by meaning, as the scan of a small project has them."""
     connection.execute("SET LOCAL hnsw.iterative_scan = strict_order")
     connection.execute("SET LOCAL hnsw.ef_search = 120")
+    # How many rows are wanted, and which words, decides here whether an index is worth its while.
+    connection.execute("SET LOCAL plan_cache_mode = auto")
     sample = connection.execute(_sample_query(count).encode(), {**asked, "sample": _SAMPLE})
     seen = sample.fetchone()
     if seen is None or not seen["total"]:

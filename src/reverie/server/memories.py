@@ -59,11 +59,15 @@ def read_memory(call: Call) -> Answer:
     """A memory's bytes; its version is the ETag."""
     data = call.store().current(call.path["file"])
     if data is None:
-        raise Problem(404, "no such memory", f"there is no {call.path['file']} in this project")
+        raise _missing(call.path["file"])
     tag = etag(version(data))
     if tag in call.headers.get("if-none-match", "").split(", "):
         return Answer(304, b"", {"etag": tag})
     return Answer(200, data, {"content-type": MARKDOWN, "etag": tag})
+
+
+def _missing(file: str) -> Problem:
+    return Problem(404, "no such memory", f"there is no {file} in this project")
 
 
 def write_memory(call: Call) -> Answer:
@@ -87,7 +91,9 @@ def delete_memory(call: Call) -> Answer:
         raise Problem(428, "a version is needed", "send If-Match: VERSION")
     file = call.path["file"]
     made = call.store().apply([Drop(file, base)], _writer(call), f"forget {file}")
-    return Answer.of({"revision": None if made is None else made.id})
+    if made is None:
+        raise _missing(file)
+    return Answer.of({"revision": made.id})
 
 
 def _checked(file: str) -> str:
@@ -184,7 +190,7 @@ def _revision(made: Revision) -> dict[str, Any]:
 def mirror(call: Call) -> Answer:
     """Everything that changed after a revision number, with its bytes: for a local copy."""
     project = call.project()
-    since = int(call.query["since"]) if call.query.get("since", "").isdecimal() else 0
+    since = call.position("since")
     newest = call.connection.execute(
         "SELECT seq, rewritten FROM reverie.projects WHERE project = %s", (project.project,)
     ).fetchone()
@@ -225,7 +231,7 @@ def mirror(call: Call) -> Answer:
 def list_revisions(call: Call) -> Answer:
     """Revisions, newest first, a page at a time; with ?file= those that changed it."""
     limit = call.number("limit", 100, MOST_ROWS)
-    skipped = int(call.query["cursor"]) if call.query.get("cursor", "").isdecimal() else 0
+    skipped = call.position("cursor")
     history = call.store().history
     found = list(islice(history.log(call.query.get("file")), skipped, skipped + limit + 1))
     cursor = str(skipped + limit) if len(found) > limit else None
@@ -260,9 +266,9 @@ def remember(call: Call) -> Answer:
     new = NewMemory(
         call.text(data, "text"),
         kind,
-        data.get("name"),
-        data.get("description"),
-        data.get("supersedes"),
+        call.some_text(data, "name"),
+        call.some_text(data, "description"),
+        call.some_text(data, "supersedes"),
         even_if_known=data.get("even_if_known") is True,
         replace=data.get("replace") is True,
     )
@@ -291,7 +297,7 @@ def recall(call: Call) -> Answer:
     """The memories that fit a question, best first."""
     data = call.body()
     limit = data.get("limit", 5)
-    if not isinstance(limit, int) or not 1 <= limit <= 50:
+    if type(limit) is not int or not 1 <= limit <= 50:
         raise Problem(422, "limit must be 1 to 50")
     found = call.parts.recall(call.connection, call.project(), call.text(data, "question"), limit)
     return Answer.of(found)

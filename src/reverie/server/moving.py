@@ -43,11 +43,11 @@ def finish_import(call: Call) -> Answer:
     """The files of the newest revision become the memory: {files: {name: {version, changed}}}."""
     store, seq = _importing(call)
     given = call.body().get("files")
-    if not isinstance(given, dict):
+    if not isinstance(given, dict) or not all(map(_is_version, given.values())):
         raise Problem(422, "files must be {name: {version, changed}}")
     head = next(store.history.log(), None)
     there = {} if head is None else store.history.files(head.id)
-    wanted = {name: str(value.get("version")) for name, value in given.items()}
+    wanted = {name: str(value["version"]) for name, value in given.items()}
     if there != wanted:
         odd = sorted(n for n in {*there, *wanted} if there.get(n) != wanted.get(n))
         raise Problem(409, "the newest revision has other files", ", ".join(odd[:5]))
@@ -58,6 +58,12 @@ def finish_import(call: Call) -> Answer:
         set_topics(call.connection, store.project, seq, changed, {name: files[name]})
     call.parts.indexing(call.connection, store.project, files, ())
     return Answer.of({"files": len(files)})
+
+
+def _is_version(value: object) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("version"), str):
+        return False
+    return isinstance(value.get("changed", 0), int | float)
 
 
 def _importing(call: Call) -> tuple[PostgresStore, int]:
@@ -99,7 +105,7 @@ def export_revisions(call: Call) -> Answer:
         "FROM reverie.revisions r WHERE project = %s AND seq > %s ORDER BY seq LIMIT %s",
         (
             store.project.project,
-            int(call.query["cursor"]) if call.query.get("cursor", "").isdecimal() else 0,
+            call.position("cursor"),
             call.number("limit", 200, 500),
         ),
     ).fetchall()

@@ -16,7 +16,7 @@ from reverie.text import words as languages
 from reverie.text.words import plain_words, stem
 
 # Changes when the same text would give other groups: an index built before must be built again.
-VERSION = "1"
+VERSION = "2"
 _ABROAD = {"de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
 _FOLDER = Path(__file__).with_name("thesaurus")
 # What the term of a group begins with; no word does.
@@ -59,6 +59,15 @@ def groups_by_word(text: str) -> dict[str, set[str]]:
     for word, found in zip(words, _found(words), strict=True):
         known.setdefault(word, set()).update(found)
     return known
+
+
+def groups_by_phrase(text: str) -> dict[str, set[str]]:
+    """The words of a text that stand in phrases of groups, such as "on call", with their groups."""
+    words = plain_words(text)
+    found: list[set[str]] = [set() for _ in words]
+    spoken = languages.leaning(list(words)) or "english"
+    _mark(found, words, _phrase_entries().get(spoken, {}), spoken)
+    return {word: of for word, of in zip(words, found, strict=True) if of}
 
 
 def knows(word: str) -> bool:
@@ -147,6 +156,19 @@ def _entries() -> Mapping[str, _Entries]:
     return {
         language: {first: tuple(entries) for first, entries in by_stem.items()}
         for language, by_stem in known.items()
+    }
+
+
+@lru_cache(maxsize=1)
+def _phrase_entries() -> Mapping[str, _Entries]:
+    """Entries of several words."""
+    return {
+        language: {
+            first: several
+            for first, entries in by_stem.items()
+            if (several := tuple(entry for entry in entries if len(entry.stems) > 1))
+        }
+        for language, by_stem in _entries().items()
     }
 
 

@@ -241,7 +241,7 @@ class Workspace:
         key = self.store_key or secret(variable, home=self.settings.home)
         if not key:
             raise InputError(
-                f"store.url is set, but there is no key for it in {variable}: "
+                f"there is no key for {url} in {variable}: "
                 f"set it, or store it with `reverie keys set {variable}`"
             )
         name = self.settings["store.project"] or self.owner.remote or self.owner.folder.name

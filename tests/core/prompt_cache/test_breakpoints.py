@@ -51,6 +51,9 @@ def indices(marks):
         (chain_of_blocks(*[BIG] * 3), StandingMarks(), [0, 2]),
         (chain_of_blocks(*[Text("x")] * 3), StandingMarks(), []),
         (chain_of_blocks(*[Text(filler(40))] * 4), StandingMarks(), [3]),
+        (chain_of_blocks(Text(filler(100))), StandingMarks(), [0]),
+        (chain_of_blocks(Text(filler(99))), StandingMarks(), []),
+        (talk(blocks=30), StandingMarks(25, 7), [1, 2, 31]),
     ],
     ids=[
         "head, start, tail",
@@ -64,12 +67,19 @@ def indices(marks):
         "no head",
         "too small to keep",
         "only the tail is large enough",
+        "just large enough",
+        "just too small",
+        "an older hour, where entries live for minutes",
     ],
 )
 def test_where_marks_are_put(chain, standing, marked):
     marks = placed()(chain, standing, EXPLICIT)
     assert indices(marks) == marked
     assert {mark.ttl for mark in marks} <= {"5m"}
+
+
+def test_without_earlier_marks_there_is_none_to_find():
+    assert StandingMarks() == StandingMarks(newest=-1, newest_hour=-1)
 
 
 def test_with_few_marks_the_tail_and_what_finds_the_last_entry_come_first():
@@ -107,6 +117,11 @@ def test_marks_for_an_hour():
         assert marks == (Mark(1, "1h"), Mark(2, "1h"), Mark(4, "1h"))
 
 
+def two_parts(tokens):
+    """What is new, 23 tokens, costs 17.25 more for an hour; a lapse would cost 5.75 % of the whole."""
+    return chain_of_blocks(Text(filler(tokens - 23)), Text(filler(23)))
+
+
 QUESTION = Text(filler(20))
 SOME = Text(filler(120))
 MUCH = Text(filler(2_000))
@@ -124,6 +139,9 @@ MUCH = Text(filler(2_000))
         (talk(MUCH, blocks=8), StandingMarks(9, 6), {10: "5m", 6: "1h", 1: "1h", 2: "1h"}),
         (talk(MUCH, blocks=30), StandingMarks(9, 6), {32: "5m", 9: "5m", 6: "1h", 1: "1h"}),
         (EMPTY, StandingMarks(), {}),
+        (two_parts(300), StandingMarks(0), {1: "5m", 0: "5m"}),
+        (two_parts(301), StandingMarks(0), {1: "1h", 0: "1h"}),
+        (two_parts(301), StandingMarks(0, 0), {1: "5m", 0: "1h"}),
     ],
     ids=[
         "a person may pause: little is new, an hour is cheap",
@@ -135,6 +153,9 @@ MUCH = Text(filler(2_000))
         "an hour bought before is kept",
         "with an anchor",
         "nothing at all",
+        "a lapse would cost just as much",
+        "a lapse would cost a little more",
+        "the first block has an hour",
     ],
 )
 def test_an_hour_is_bought_where_a_pause_is_likely_and_cheap(chain, standing, ttls):

@@ -79,4 +79,5 @@ def test_another_head_makes_every_later_digest_another(changes):
 def test_the_digest_of_a_chain_is_that_of_its_last_link():
     chain = chain_of(a_head(), [user("one", "two")])
     assert chain.digest == chain.links[-1].digest
+    assert [len(link.digest) for link in chain.links] == [32] * len(chain.links)
     assert Chain(chain.head, chain.links[:1]).digest == chain.links[0].digest

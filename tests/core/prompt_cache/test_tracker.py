@@ -93,6 +93,30 @@ def test_an_entry_that_outlived_its_time_is_named():
     assert verdict == Broken(cached, (Change("ttl_expired", "420 s idle, entries live 300 s"),))
 
 
+@pytest.mark.parametrize(
+    ("idle", "what"), [(0, "provider"), (300, "provider"), (301, "ttl_expired")]
+)
+def test_an_entry_lives_to_the_end_of_its_time(idle, what):
+    session = Session()
+    session.send(chain_of(HEAD, SAID), at=0.0)
+    session.provider.entries.clear()
+    verdict = session.send(chain_of(HEAD, SAID), at=idle)
+    assert isinstance(verdict, Broken)
+    assert [cause.what for cause in verdict.causes] == [what]
+
+
+def test_a_prefix_of_no_known_size_promises_nothing_once_it_changed():
+    tracker = Tracker(EXPLICIT)
+    sent = Sent(chain_of(a_head(), [user("")]), (Mark(0),), 0.0)
+    tracker.after(tracker.before(sent.chain), sent, Usage(cache_write_5m=5_000))
+    promise = tracker.before(chain_of(a_head(), [user(""), user("x")]))
+    assert promise == Expectation(5_000, 0)
+    promise = tracker.before(chain_of(a_head(model="n"), [user("")]))
+    assert (promise.tokens, promise.lost) == (0, 5_000)
+    promise = tracker.before(chain_of(a_head(), []))
+    assert (promise.tokens, promise.lost) == (0, 5_000)
+
+
 @pytest.mark.parametrize(("first", "last", "life"), [("1h", "5m", 300), ("5m", "1h", 3_600)])
 def test_of_entries_with_different_lives_the_last_one_is_named(first, last, life):
     tracker = Tracker(EXPLICIT)
@@ -202,7 +226,9 @@ def test_an_automatic_cache_keeps_what_lies_before_the_change():
     changed = chain_of(HEAD, [*SAID[:-1], user(LARGE + "five")])
     promise = session.tracker.before(changed)
     assert promise.changed[0].what == "message"
-    assert 0 < promise.lost < promise.tokens
+    old = chain_of(HEAD, SAID)
+    kept = session.cached * old.links[-2].tokens // old.tokens
+    assert (promise.tokens, promise.lost) == (kept, session.cached - kept)
     assert session.tracker.before(chain_of(a_head(model="n"), SAID)).tokens == 0
 
 

@@ -75,9 +75,10 @@ def _folders(
     found = {start}
     if moves and (environment.get("CDPATH") or any(not _plain_move(words) for words in moves)):
         return None
+    names = {words[-1].text for words in moves}
     for _ in moves:
-        for place, words in product(sorted(found), moves):
-            found |= _joined(place, words[-1].text)
+        for place, name in product(tuple(found), names):
+            found |= _joined(place, name)
         if len(found) > _MOST_FOLDERS:
             return None
     return found
@@ -186,8 +187,9 @@ def _timeout(words: Words) -> bool:
 
 
 def _nice(words: Words) -> bool:
-    if words and words[0] == Word("-n"):
-        return len(words) > 1 and _is_number(words[1]) and program_reads(words[2:])
+    match words:
+        case [Word("-n", "fixed"), number, *rest]:
+            return _is_number(number) and program_reads(rest)
     return program_reads(words)
 
 
@@ -249,7 +251,7 @@ def _executed(words: list[Word]) -> tuple[list[Word], list[Word]]:
     for at, word in enumerate(words):
         if not word.fixed:
             break
-        if word == Word(";") or words[max(at - 1, 0) : at + 1] == [Word("{}"), Word("+")]:
+        if word == Word(";") or words[at - 1 : at + 1] == [Word("{}"), Word("+")]:
             return words[:at], words[at + 1 :]
     return [], []
 

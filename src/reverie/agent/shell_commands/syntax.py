@@ -25,6 +25,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\}|[0-9?#$]"
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 _DESCRIPTOR = re.compile(r"[0-9]|-")
 _NAMED_DESCRIPTOR = re.compile(r"[0-9]{2,}|\{.*\}")
+_COMMENT = re.compile(r"#[^\n]*")
 _REDIRECTION = re.compile(r"&>>|&>|>>|>&|>(?![|(])|<<<|<&|<(?![<>(])")
 
 
@@ -149,7 +150,7 @@ class _Reader:
 
     def _command(self) -> None:
         if self._next() == "!" and self._next(1) in _BLANK:
-            self._at += 1
+            self._at += 2
             self._skip_blanks()
         if self._next() == "(":
             self._at += 1
@@ -309,9 +310,7 @@ class _Reader:
     def _skip_blanks(self) -> None:
         while (letter := self._next()) and (letter in _BLANK or self._continued()):
             self._at += 1 if letter in _BLANK else 2
-        if self._next() == "#":
-            end = self._line.find("\n", self._at)
-            self._at = len(self._line) if end < 0 else end
+        self._match(_COMMENT)
 
     def _skip_empty_lines(self) -> None:
         self._skip_blanks()

@@ -24,6 +24,7 @@ from reverie.cli.memories import (
     scope_option,
     shown_path,
     team_option,
+    tell_age,
     undo_hint,
 )
 from reverie.errors import InputError
@@ -73,6 +74,7 @@ def list_command(
     memories = parts(app) if scope is None else (opened(app, scope),)
     rows = rows_of(app, memories, ids_of(app))
     rows = [row for row in rows if wanted(row, which) and type_ in (None, row["type"])]
+    tell_age(memories)
     if not rows:
         mention_former(app)
     where = app.memory_location.directory if scope is None else memories[0].place.directory

@@ -19,7 +19,7 @@ from reverie.cli.invocation import (
     styled,
     when,
 )
-from reverie.cli.memories import author_of, private, revision_json, up_to_date
+from reverie.cli.memories import author_of, private, revision_json, tell_age, up_to_date
 from reverie.core.codec import message_to_json
 from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
 from reverie.errors import InputError
@@ -166,6 +166,7 @@ def _memory(frame: Invocation, app: Workspace, what: str, *, exact: bool) -> Sho
 
     memory, name = required(app, what, ways=EXACT if exact else ())
     stored = memory.keeper.require(name)
+    tell_age([memory])
     file = memory.label(stored.topic.file)
     entries = {entry.file: entry.mtime for entry in memory.store.entries()}
     return partial(_show_memory, frame, app, file, stored.topic, entries.get(stored.topic.file))

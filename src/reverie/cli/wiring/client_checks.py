@@ -290,6 +290,8 @@ def _running_daemon(status: dict[str, Any]) -> Iterator[Finding]:
 STATE = "proxy.json"
 STATUS_PATH = "/_reverie/status"
 _SECONDS = 2.0
+# Troubles after which a request goes on with earlier decisions alone, or as it came.
+_UNDECIDED = frozenset({"failed", "late", "not read"})
 
 
 def examine_proxy(app: Workspace) -> Iterator[Finding]:
@@ -305,7 +307,7 @@ def examine_proxy(app: Workspace) -> Iterator[Finding]:
         advice = "it ended without cleaning up; start it again with `reverie proxy`"
         yield Finding("note", f"proxy: nothing answers at {state.get('url')}", advice)
     if status is not None and isinstance(state, dict):
-        yield from _troubles(str(state["url"]), status)
+        yield from _troubles(app, str(state["url"]), status)
 
 
 def _reaches(client: str, url: str, *, reached: bool) -> Finding:
@@ -327,14 +329,16 @@ def _still_set(app: Workspace, client: str, url: str, *, project: bool) -> Itera
         yield Finding("note", f"proxy: {error}")
 
 
-def _troubles(url: str, status: Mapping[str, Any]) -> Iterator[Finding]:
+def _troubles(app: Workspace, url: str, status: Mapping[str, Any]) -> Iterator[Finding]:
     counts: Mapping[str, int] = status.get("counts") or {}
     handled = ", ".join(f"{count} {name}" for name, count in counts.items())
     yield Finding("ok", f"proxy: runs at {url} ({handled or 'no requests yet'})")
     for kind, count in (status.get("troubles") or {}).items():
         latest = [line for line in status.get("latest") or () if line.startswith(f"{kind}: ")]
-        what = f"proxy: {count} × {kind}, so the client's own request was sent"
-        yield Finding("note", what, latest[-1] if latest else "")
+        sent = ", so that nothing new was decided for the request" if kind in _UNDECIDED else ""
+        what = f"proxy: {count} × {kind}{sent}"
+        log = shown_path(app, app.settings.home / "proxy.log")
+        yield Finding("note", what, f"{latest[-1] if latest else kind} (all of them: {log})")
 
 
 def ask_status(state: Mapping[str, Any]) -> dict[str, Any] | None:

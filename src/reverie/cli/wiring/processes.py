@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -265,6 +266,8 @@ def proxy(
     ctx.obj = frame
     ctx.meta["reverie.proxy.port"] = port
     if ctx.invoked_subcommand is not None:
+        if host is not None:
+            raise click.UsageError("--listen goes with `reverie proxy` alone")
         return
     app, engine, listener = _opened(frame, host, port)
     from reverie.proxy.running import serve
@@ -286,10 +289,14 @@ def run(ctx: click.Context, frame: Invocation, words: tuple[str, ...]) -> None:
     # Any free port: another proxy may be running.
     port = ctx.meta.get("reverie.proxy.port")
     app, engine, listener = _opened(frame, None, 0 if port is None else port)
-    from reverie.proxy.running import run_client
+    from reverie.proxy.running import LOG, run_client
     from reverie.settings.sources import environment
 
-    ctx.exit(run_client(app, engine, listener, words, environment()))
+    code = run_client(app, engine, listener, words, environment())
+    if counts := engine.troubles.counts:
+        what = ", ".join(f"{count} × {kind}" for kind, count in counts.items())
+        click.echo(f"reverie proxy: {what}; see {app.settings.home / LOG}", err=True)
+    ctx.exit(code)
 
 
 @proxy.command(name="savings")
@@ -335,8 +342,6 @@ def _with_switches(frame: Invocation, *, shadow: bool, pass_through: bool) -> In
 def _opened(
     frame: Invocation, host: str | None, port: int | None
 ) -> tuple[Workspace, ProxyEngine, Listener]:
-    from pathlib import Path
-
     from reverie.proxy.running import LOOPBACK, TOKEN_VARIABLE, listen, make_engine
     from reverie.settings.sources import environment
 
@@ -373,8 +378,8 @@ def _show_proxy(frame: Invocation, app: Workspace, listener: Listener, engine: P
         lines += ["  pass-through: nothing is changed or recorded"]
     if listener.token:
         lines += [f"  token, in the header x-reverie-token: {listener.token}"]
-    variables = client_environment(listener.url).items()
-    lines += [f"  export {name}={value}" for name, value in variables]
+    variables = client_environment(listener.url, listener.token).items()
+    lines += [f"  export {name}={shlex.quote(value)}" for name, value in variables]
     frame.show(data, [*lines, "  until Ctrl-C"])
 
 

@@ -15,6 +15,7 @@ from reverie.errors import InputError
 from reverie.files.folders import slug
 from reverie.files.json_files import read_json, write_json
 from reverie.memory.inbox import FOLDER
+from reverie.memory.sync.machines import PERSON as SYNCED_PERSON
 from reverie.memory.sync.machines import InboxMerge, Part, PartReport, SyncAddress, sync
 from reverie.memory.sync.merging import HistoryMerge
 from reverie.memory.team.sync import SyncReport, TeamAddress, TeamSync, read_address, write_address
@@ -42,8 +43,11 @@ def team_address(app: Workspace, chosen: tuple[str, str] | None = None) -> TeamA
     return read_address(state)
 
 
-def sync_machines(app: Workspace, address: SyncAddress) -> tuple[PartReport, ...]:
-    """Synchronise private memory, its history and the inbox with the person's other machines."""
+def sync_machines(app: Workspace, address: SyncAddress) -> tuple[tuple[PartReport, ...], str]:
+    """Synchronise private memory, its history and the inbox with the person's other machines.
+
+    The second value tells of memories there that were sent with another key, or without one.
+    """
     name = slug(Path(app.owner.remote)) if app.owner.remote else app.owner.folder.name
     found = environment()
     project = app.memory()
@@ -54,10 +58,12 @@ def sync_machines(app: Workspace, address: SyncAddress) -> tuple[PartReport, ...
     }
     for memory in project.private:
         if memory.scope == "person":
-            parts["person"] = HistoryMerge(memory.store, app.clock)
-    return tuple(
+            parts[SYNCED_PERSON] = HistoryMerge(memory.store, app.clock)
+    mixed = address.mixed(project.place.state, found)
+    reports = tuple(
         sync(part, address.branch(branch, found), branch) for branch, part in parts.items()
     )
+    return reports, mixed
 
 
 ACTIONS = ("status", "sync", "remote")
@@ -161,10 +167,11 @@ def sync_command(frame: Invocation, remote: str | None, new_key: Path | None) ->
         _make_key(frame, new_key)
         return
     address = _address(app, remote)
-    reports = sync_machines(app, address)
+    reports, mixed = sync_machines(app, address)
     if remote is not None:
         write_json(app.settings.home / RECORD, {"url": address.url})
-    data = {"remote": _shown(address), "parts": [asdict(report) for report in reports]}
+    parts = [asdict(report) for report in reports]
+    data = {"remote": _shown(address), "parts": parts, "mixed": mixed}
     frame.show(data, _sync_lines(data))
 
 
@@ -207,6 +214,8 @@ def _sync_lines(data: dict[str, Any]) -> Iterator[str]:
         done += ["pushed"] if part["pushed"] else []
         yield f"{part['part']}: {'; '.join(done) or 'nothing new on either side'}"
         yield from (f"  {line}" for line in _trouble_lines(part))
+    if data["mixed"]:
+        yield f"Note: {data['mixed']}."
 
 
 FILES = "files"

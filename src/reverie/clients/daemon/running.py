@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -26,7 +25,7 @@ from reverie.clients.daemon.control import Address, DaemonPlace
 from reverie.clients.daemon.service import Service, WorkQueue
 from reverie.clients.hook_client import EARLY, LARGEST, PROCESSING, PROJECT, SOCKET, STARTING
 from reverie.clients.hooks.dialects import DIALECTS
-from reverie.logs import WithoutSecrets
+from reverie.files.log_file import log_to
 from reverie.settings import load_settings
 from reverie.settings.sources import Stamp, stamp_of
 from reverie.workspace import SystemClock, without_secrets
@@ -42,7 +41,6 @@ CLOSE_SECONDS = 4.0
 TICK_SECONDS = 5.0
 LARGEST_HTTP = 8 * 1024 * 1024
 MOST_CONNECTIONS = 32
-LONGEST_LOG = 1024 * 1024
 _PAUSE = 0.05
 
 Ending: TypeAlias = Literal["busy", "stopped", "idle", "changed"]
@@ -162,7 +160,7 @@ def run(home: Path) -> Ending:
         place.mark(ending=False)
         # A socket's path must be short, so it is bound from within its folder.
         os.chdir(place.folder)
-        _start_logging(place.log)
+        log_to(place.log, without_secrets)
         with asyncio.Runner() as runner:
             ending = runner.run(serve(place, idle))
             # A thread that never returns would keep the process, and its lock, alive for ever.
@@ -388,12 +386,3 @@ def _project(head: Head) -> str:
     with suppress(ValueError):
         return bytes.fromhex(head.fields.get(PROJECT.lower(), "")).decode("utf-8", "replace")
     return ""
-
-
-def _start_logging(path: Path) -> None:
-    handler = RotatingFileHandler(path, maxBytes=LONGEST_LOG, backupCount=1, encoding="utf-8")
-    lines = logging.Formatter("%(asctime)s %(levelname).1s %(name)s: %(message)s")
-    handler.setFormatter(WithoutSecrets(lines, without_secrets))
-    root = logging.getLogger("reverie")
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)

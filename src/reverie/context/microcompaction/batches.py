@@ -183,17 +183,18 @@ def _paying(
 ) -> Batch | NotDue:
     """Find the first result from which clearing saves most, net of its cost and the margin."""
     saves, costs = value.freed, policy.margin * value.rewritten
-    best, most, rewritten, cleared = -1, 0.0, 0, 0
-    freed = 0
+    best: tuple[int, int, int] | None = None
+    most, freed = 0.0, 0
     places = _found_places(ledger, candidates, conditions)
     for i in range(len(candidates) - 1, -1, -1):
         freed += candidates[i].gain
         behind = max(0, ledger.seen - places[i] - freed)
         net = freed * saves - behind * costs
         if freed >= least and net > most:
-            best, most, rewritten, cleared = i, net, behind, freed
-    if best < 0:
+            best, most = (i, behind, freed), net
+    if best is None:
         return NotDue("clearing old tool results would cost more than it saves")
+    first, rewritten, cleared = best
     allowed = policy.allowed(conditions.spent)
     # When the window fills up, the alternative is a compaction, which costs more.
     if not conditions.pressed and rewritten * value.rewritten > allowed * PER_MILLION:
@@ -203,7 +204,7 @@ def _paying(
         f"${cleared * saves / PER_MILLION:.3f}, clearing them "
         f"${rewritten * value.rewritten / PER_MILLION:.3f}"
     )
-    return Batch(tuple(candidates[best:]), rewritten, why)
+    return Batch(tuple(candidates[first:]), rewritten, why)
 
 
 def _found_places(

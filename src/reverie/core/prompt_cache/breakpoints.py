@@ -76,7 +76,7 @@ def placed(ttl: TtlChoice = "5m") -> Policy:
         wanted = [Mark(tail, _tail_ttl(chain, standing) if ttl == "auto" else ttl)]
         if tail - standing.newest >= rules.look_back:
             wanted.append(Mark(standing.newest))
-        if ttl == "auto" and standing.newest_hour >= 0:
+        if ttl == "auto":
             wanted.append(Mark(standing.newest_hour, "1h"))
         head = _head_end(chain.links)
         wanted += [Mark(head), Mark(_start_end(chain.links, head))]
@@ -87,10 +87,13 @@ def placed(ttl: TtlChoice = "5m") -> Policy:
 
 def _tail_ttl(chain: Chain, standing: StandingMarks) -> Ttl:
     """Use a 1 h TTL when a lapse would cost more than the surcharge on new tokens."""
-    before = chain.links[standing.newest].tokens if standing.newest >= 0 else 0
-    covered = chain.links[standing.newest_hour].tokens if standing.newest_hour >= 0 else 0
-    new, uncovered = chain.tokens - before, chain.tokens - covered
+    new = chain.tokens - _tokens_to(chain, standing.newest)
+    uncovered = chain.tokens - _tokens_to(chain, standing.newest_hour)
     return "1h" if new * _HOUR_EXTRA < uncovered * _LAPSE * _PAUSE else "5m"
+
+
+def _tokens_to(chain: Chain, index: int) -> int:
+    return chain.links[index].tokens if index >= 0 else 0
 
 
 def _usable(chain: Chain, wanted: Sequence[Mark], rules: CacheRules) -> tuple[Mark, ...]:
@@ -106,8 +109,8 @@ def _usable(chain: Chain, wanted: Sequence[Mark], rules: CacheRules) -> tuple[Ma
         if index >= 0 and chain.links[index].tokens >= rules.minimum:
             places.setdefault(index, mark.ttl)
     chosen = sorted(list(places)[: rules.max_breakpoints])
-    last_hour = max((i for i in chosen if places[i] == "1h"), default=-1)
-    return tuple(Mark(i, "1h" if i <= last_hour else "5m") for i in chosen)
+    hours = [i for i in chosen if places[i] == "1h"]
+    return tuple(Mark(i, "1h" if hours and i <= hours[-1] else "5m") for i in chosen)
 
 
 def _markable_at_or_before(links: Sequence[Link], index: int) -> int:

@@ -112,7 +112,7 @@ class Tracker:
             self._expected = None
         hoped = promise.tokens + promise.lost
         # The provider may have found an older entry beyond the last marks.
-        lost = max(0, hoped - usage.cache_read)
+        lost = hoped - usage.cache_read
         if last is None or lost <= max(TOLERATED_TOKENS, hoped * TOLERATED_SHARE):
             return Kept(usage.cache_read)
         if promise.expected is not None:

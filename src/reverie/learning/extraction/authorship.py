@@ -13,6 +13,7 @@ from reverie.learning.extraction.speech_signs import (
     ANYBODYS,
     EMPOWERS,
     FICTION,
+    FRAGMENT,
     GOES_ON,
     INTRODUCES,
     MEANING,
@@ -63,6 +64,7 @@ _OWN_LEAD = re.compile(
 )
 _OPENING_QUESTION = re.compile(r"(?P<question>[^.!?\n]+\?)\s+(?P<rest>\S.*)", re.S)
 _FEWEST_WORDS = 4
+_SHORTEST_TEXT = 20
 # "Which font fits? Ours is …": no page asks its readers for advice.
 _SEEKS_ADVICE = re.compile(
     r"\b(?:good|best|better|should|would you|suggest|recommend|passt|beste[rsn]?|besser|soll|meilleur\w*|devrait|mejor|debería)\b",
@@ -102,6 +104,7 @@ def doubt_about(paragraph: str) -> str:
     for applies, doubt in (
         (MEANING.search, "it asks what a text means"),
         (_is_made_up, "it is about a text that is made up, and may be a part of it"),
+        (_names_a_text, "it follows the name of a text, and may be that text"),
         (_quotes_after_colon, "it follows a colon, and may be another author's text"),
         (
             _follows_strange_question,
@@ -117,6 +120,13 @@ def doubt_about(paragraph: str) -> str:
         if _plainly_spoken(paragraph)
         else "it stands beside sentences that may be another author's"
     )
+
+
+def _names_a_text(paragraph: str) -> bool:
+    """Whether a fragment names a text that it stands beside: "FAQ draft. We are in …", "Her bio - I always …"."""
+    first = _parts(paragraph)[0] if paragraph.strip() else ""
+    found = FRAGMENT.match(first)
+    return found is not None and len(paragraph) - found.end() > _SHORTEST_TEXT
 
 
 def _is_made_up(paragraph: str) -> bool:

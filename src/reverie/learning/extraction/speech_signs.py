@@ -55,6 +55,7 @@ FICTION = re.compile(
     r"|\brole-?play|\brollenspiel|\bjeu de rôle|\bjuego de rol|\bplay(?:ing)? the (?:part|role) of\b|\bstay in character\b"
     rf"|\b(?:write|make|compose|invent|tell|give|create|rate|improve|continue|finish|writing|drafting|schreib\w*|dichte?|erfinde?|écri\w*|j['’]écris|invente|escrib\w*|cuenta|inventa)\b[^.!?\n]{{0,30}}?\b{_MADE_UP}\b"
     rf"|\b(?:in|for|dans|pour|für|en|para) (?:my|the|a|an|our|meine?[mnr]?|eine[mnr]?|ma|mon|la|le|une?|mi|el|una?) {_MADE_UP}\b|\b(?:sample|example|practice|made-?up) {_MADE_UP}\b"
+    r"|(?:^|[,;] )you(?:['’]re| are) (?:an?|my|the) [\w ]{2,30}(?:, (?:and )?i(?:['’]m| am)\b|\. (?:i start|go|action|begin))|\b(?:let['’]s|lass uns) (?:practi[sc]e|rehearse|act|üben|spielen)\b|\bdu bist (?:der|die|ein\w*|mein\w*) [\w ]{2,30}, ich (?:bin|der|die)\b"
     r"|\b(?:game|book|film|movie|series|show|novel|podcast) (?:that )?i(?:['’]m| am)? (?:play|read|watch|see|saw|hear)\w*",
     re.I,
 )
@@ -62,6 +63,16 @@ FICTION = re.compile(
 TEXT_NAMED = re.compile(
     r"\b(?:sentences?|texts?|quot\w+|scenarios?|horoscope|lyrics|slogans?|motto|headlines?|titles?|captions?|lines?|phrases?|examples?|samples?|exercises?|case|prompts?|dialogues?|stor(?:y|ies)|poems?|jokes?|riddles?|e?-?mails?|letters?|posts?|tweets?|comments?"
     r"|messages?|ads?|adverts?|reviews?|subject|speech|abstract|draft|(?:meeting )?notes|sätze?|satz|zitate?|überschrift|beispiele?|nachricht|entwurf|textes?|titre|exemples?|message|brouillon|frases?|textos?|título|ejemplos?|mensaje|borrador)\b",
+    re.I,
+)
+# A fragment that names a text before or behind it: "FAQ draft.", "PR description for you to tighten up - …", "Her bio".
+_TEXT_KINDS = (
+    r"(?:receipts?|notifications?|toasts?|subtitles?|captions?|bios?|profiles?|utterances?|personas?|transcripts?|transcriptions?|descriptions?|voicemails?|sms|fortune cookies?|flyers?|leaflets?|posters?|signs?|clues?|reviews?|posts?|tweets?"
+    r"|comments?|faqs?|drafts?|cv|résumés?|homework|dictations?|surveys?|graffiti|horoscopes?|lyrics|verse|excerpts?|notes?|letters?|mottos?|slogans?|headlines?|output|manual|answers?|zettel|elternbrief|aushang|untertitel|entwurf|diktat|horoskop|anzeige"
+    r"|affiche|horoscope|brouillon|sous-titres?|annonce|horóscopo|cartel|borrador|subtítulos?|anuncio)"
+)
+FRAGMENT = re.compile(
+    rf"(?!(?:i|we|you|he|she|they|it|ich|wir|je|nous|on|yo|please|always|never|no|from|when|for|in|all|every|use|keep|put|send|write|add|answer|remember|note|merk\w*)\b)(?!.{{0,60}}\b(?:is|are|was|were|have|has|had|need|want|like|prefer|use|keep|go|goes|must|should|ist|sind|est|sont|es|son)\b[^-–—:]*$)(?:my|our|the|a|an|his|her|their|some|\w+['’]s|one-star|interview|training|meeting|best man['’]s|linkedin|pr|jira|git|app)?\s?(?:[\w'’-]+ ){{0,3}}?{_TEXT_KINDS}\b(?! (?:is|are|must|should|need|go|have|has|were|was|of mine|I|we)\b)",
     re.I,
 )
 # Turns of a conversation in one line: "- Do you …? - No, I never …".
@@ -85,6 +96,8 @@ MEANING = re.compile(
     r"\bwhat (?:does|do|did|is|are|was)(?: \w+){0,2}? (?:this|that|these|those|it|they)\b|\bwhat(?:'s| is) (?:this|that)\b|\bwhat does (?:the|their) [\w ]{2,40} (?:mean|say|want)\b"
     r"|\bis (?:this|that|it) (?:true|right|correct|legit\w*|real|spam|safe|ok(?:ay)?|valid|normal|an?)\b|\btranslate (?:this|that|it|please|the)\b|\bexplain (?:this|that|it|the (?:above|following|text|message|e?-?mail|page|passage|paragraph|rule|policy|notice|terms|log|output|error))\b"
     r"|\bwas (?:heißt|bedeutet|meint|soll|ist|will) (?:das|dies\w*)\b|\bstimmt das\b|\bque (?:veut dire|signifie)\b|\bqu'est-ce que (?:c'est|ça|cela)\b|\bc'est (?:vrai|normal)\b"
+    r"|\bwho (?:sings?|sang|wrote|said|says) (?:that|this|it)\b|\b(?:which|what) (?:book|film|movie|song|poem|show|band|tense|case|words?)\b[^.!?\n]{0,30}\?|\b(?:mistakes?|typos?|scam|spam|phishing|hoax|cringe(?: level)?|true|legit|stronger verbs|too (?:rude|formal|long|stiff))\s*\?"
+    r"|\b(?:meaning of|how (?:do|would) (?:you|i) say|sounds? (?:natural|better)|more natural|is it correct|does .{1,30} match)\b|\b(?:underline|conjugate|cluster them|fill in the gap)\b|\bhay (?:faltas?|errores)\b|\bcómo se dice\b|\bte lo crees\b|\bc['’]est une (?:pub|arnaque|blague)\b|\bwie sagt man\b"
     r"|\bqué (?:significa|quiere decir|es) (?:esto|eso|este|esta)\b|\bes (?:verdad|cierto|normal)\b",
     re.I,
 )

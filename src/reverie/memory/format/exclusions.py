@@ -138,9 +138,12 @@ def _restates(text: str, contents: str) -> bool:
         return False
     if len(words) < _RUN + 3:
         return f" {' '.join(words)} " in f" {' '.join(known)} "
-    theirs = {tuple(known[at : at + _RUN]) for at in range(len(known) - _RUN + 1)}
-    ours = [tuple(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)]
+    theirs, ours = set(_runs(known)), _runs(words)
     return sum(piece in theirs for piece in ours) >= _SHARE * len(ours)
+
+
+def _runs(words: list[str]) -> list[tuple[str, ...]]:
+    return list(zip(*(words[at:] for at in range(_RUN)), strict=False))
 
 
 def _words(text: str) -> list[str]:

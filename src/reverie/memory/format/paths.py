@@ -201,7 +201,7 @@ def _not_portable(text: str) -> str | None:
 
 def _device(text: str) -> str | None:
     for part in text.split("/"):
-        stem = part.split(".", 1)[0].strip()
+        stem = part.partition(".")[0].strip()
         if _DEVICE.fullmatch(stem):
             return f"{stem!r} is a device on some systems"
     return None

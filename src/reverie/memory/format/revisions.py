@@ -214,8 +214,6 @@ def _index(
             text = before if text == after else merge(after, text, before)
     index = indexes.parse(present if text is None else text)
     for name, data in files.items():
-        if name == INDEX_FILE:
-            continue
         found = None if data is None else topics.parse(data, name)
         if found is None or (text is None and not found.listed):
             index = index.without(name)

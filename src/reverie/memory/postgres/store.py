@@ -294,10 +294,10 @@ class PostgresStore:
                         (self.project.project,),
                     )
                     read = self._contents(connection, files) if files else None
-                    locked = lock.fetchone()
-                    before = {} if read is None else _bytes_of(read)
+                locked = lock.fetchone()
                 if locked is None:
                     raise InputError("this key may read this memory, but not write to it")
+                before = {} if read is None else _bytes_of(read)
                 return work(connection, (locked["head"], locked["seq"]), before)
 
         return attempt() if self._inside else patiently(attempt)
@@ -367,21 +367,21 @@ def _alike_query(count: int) -> str:
     """One scan of the project; the weight of a shared word is that of `rarity`, and of texts that
     share as much, the shorter is more alike."""
     numbers = range(count)
-    found = "".join(f", (t.content @@ %(t{n})s::tsquery)::integer AS b{n}" for n in numbers)
-    weights = "".join(
-        f", ln(1 + count(*) / greatest(sum(b{n}), 1)::float) AS w{n}" for n in numbers
-    )
-    score = " + ".join(["0", *(f"b{n} * w{n}" for n in numbers)])
+    found = "".join(f", t.content @@ %(t{n})s::tsquery AS b{n}" for n in numbers)
+    rarity = "ln(1 + count(*) / greatest(count(*) FILTER (WHERE b{n}), 1)::float)"
+    weights = "".join(f", {rarity.format(n=n)} AS w{n}" for n in numbers)
+    shared = " OR ".join(["false", *(f"b{n}" for n in numbers)])
+    score = " + ".join(["0.0::float", *(f"CASE WHEN b{n} THEN w{n} ELSE 0.0 END" for n in numbers)])
     return f"""
 WITH seen AS MATERIALIZED (
     SELECT t.file, length(t.content) AS words{found} FROM reverie.topics t WHERE t.project = %(project)s
 ), weights AS MATERIALIZED (SELECT 0{weights} FROM seen
 ), worded AS (
-    SELECT s.file FROM seen s, weights WHERE ({score}) > 0
+    SELECT s.file FROM seen s, weights WHERE {shared}
     ORDER BY ({score}) / sqrt(sqrt(s.words + 1.0::float)) DESC, s.file LIMIT %(worded)s
 ), near AS (
     SELECT p.file FROM reverie.passages p WHERE p.project = %(project)s AND p.model = %(model)s
-        AND NOT (p.standing ->> 'superseded')::boolean AND NOT (p.standing ->> 'archived')::boolean
+        AND p.standing @> '{{"superseded": false, "archived": false}}'
     ORDER BY p.embedding <=> %(vector)s::halfvec, p.id LIMIT %(near)s
 )
 SELECT t.file, t.head, t.size, t.changed FROM reverie.topics t WHERE t.project = %(project)s

@@ -90,7 +90,7 @@ def _find_ours(text: str) -> list[Secret]:
         *find_formats(text),
         *find_named(text, lower),
         *find_in_layout(text, cues),
-        *find_in_sentences(text, cues),
+        *find_in_sentences(text, lower, cues),
     ]
 
 

@@ -13,14 +13,22 @@ from typing import TYPE_CHECKING
 from reverie.memory.secrets.cues import NAMES, Cue, Kind
 from reverie.memory.secrets.library import Secret
 from reverie.memory.secrets.plausibility import (
+    is_chosen,
     is_dial_code,
     is_door_code,
+    is_hash,
+    is_joined_words,
+    is_licence,
+    is_numbered_words,
+    is_of_both_cases,
+    is_opaque,
     is_pin,
-    is_plain_password,
+    is_placeholder,
+    is_spoken_key,
+    is_spoken_password,
     is_varied,
     is_word_list,
 )
-from reverie.memory.secrets.sentences import is_about_another, is_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +39,6 @@ _AROUND = " \t\r\"'`*_"
 _RULE = re.compile(r"[\s|:+=-]+")
 _LONGEST_ROW = 2_000
 _LONGEST_LINE = 200
-_REACH = 140
 _MOST_BELOW = 16
 # What stands on a line below a heading: a value, or a name and its value.
 _BELOW = re.compile(
@@ -52,25 +59,22 @@ _SEED_WORDS = re.compile(
     re.IGNORECASE,
 )
 _SEED_LENGTHS = (12, 15, 18, 21, 24)
-# «The password of the wiki is swordfish, …»: a plain word, at the end of its clause.
-_PLAIN = re.compile(
-    r"(?:s\b|['’]s\b)?(?: (?:for|of|to|on|at|from|vom|von|f[üu]rs?|zum|zur|im|am|des?|du|del?|pour|para|d['’]\w+)(?: [^\s.,;:!?\"'«“„]{1,20}){1,3}?)?"
-    r"(?:\s*+:|,? (?:(?:is|it['’]s|ist|lautet|est|c['’]est|es)(?: (?:now|jetzt|désormais|ahora))?|now|should be|soll))\s*+"
-    r"[\"'«“„`]?\s?([^\W\d_]{5,24})(?=[\"'»”’`]?\s?(?:[.,;!)]|\n|\Z| -| –| —| and | und | et | y | but | aber | mais | pero ))",
-    re.IGNORECASE,
+# What is said of a secret besides its value.
+_NOT_ITS_VALUE = frozenset(
+    ["hash", "hashes", "digest", "checksum", "fingerprint", "id", "ids", "uuid", "count", "limit", "limits", "budget", "policy", "length", "size", "ttl", "expiry", "expires", "field", "column", "variable", "env", "file", "files", "path", "page", "link", "url", "type", "kind", "format", "prefix", "header", "bucket", "manager", "rotation", "reset", "version", "endpoint", "issuer", "audience", "scope", "class", "function", "method", "expire", "after", "before", "since", "every", "until", "characters", "zeichen", "caractères", "caracteres", "days", "hours", "minutes", "seconds", "stunden", "tage", "jours", "heures", "días", "horas", "länge", "longueur", "longitud", "named", "called", "kostet", "costs", "cost", "price", "table", "spalte", "counted", "commit", "request", "message", "see", "siehe"]
+)  # fmt: skip
+# Recovery codes such as `4f8a-9c2e` or `12345678`.
+_CODE = re.compile(
+    r"(?=[A-Za-z-]*\d)[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,5}|\d{6,10}|(?=[a-z]*\d)[a-z0-9]{8,16}"
 )
-
-
-# «The passphrase is copper violin drifts northward so you can …»
-_PHRASE = re.compile(
-    r"[^\n\"'`\ufffc.:=]{0,50}?((?<= )(?:is|are|was|it['’]s|with|ist|sind|lautet|lauten|mit|est|sont|avec|es|son|con)\b|\s?[:=])"
-    r"[ \t]{1,3}[\"'«“„]?((?:[^\W_]{2,14}[ ,]{1,2}){2,23}[^\W_]{2,14})",
-    re.IGNORECASE,
+_UNIT = re.compile(
+    r"\s*%|\s+(?:digits?|char|letters?|attempts?|tries|times|second|minute|hour|day|week|month|year|users?|people|items?"
+    r"|entries|euros?|dollars?|stellen|ziffern|zeichen|versuche|sekunden|minuten|stunden|tage|chiffres|caract|essais|jours"
+    r"|heures|cifras|dígitos|intentos|días|horas|veces)"
 )
-_GOES_ON = re.compile(
-    r"[ ,]+(?:so|and|but|which|then|please|for|to|if|in|on|when|because|since|und|aber|damit|bitte|für|et|mais|pour|donc|y|pero|para|por)\b|,? +[-–—]|,(?= )"
-)
-_PARTICIPLE = re.compile(r"(?:ed|ing|able|ible)$")
+_LONGEST_PASSCODE = 10
+_SHORTEST_NETWORK_KEY = 8
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +85,9 @@ class _Line:
 
 
 def find_in_layout(text: str, cues: Sequence[Cue]) -> Iterator[Secret]:
-    """Every value in a column or below a line that names a secret, and plain words called a password."""
+    """Every value in a column or below a line that names a secret."""
     if not cues:
         return
-    for cue in cues:
-        yield from _said_in_words(text, cue)
     lines = _lines(text, cues)
     at = 0
     while at < len(lines):
@@ -99,46 +101,6 @@ def find_in_layout(text: str, cues: Sequence[Cue]) -> Iterator[Secret]:
             at += rows
         elif heading := _heading(line):
             yield from _below(heading, line, lines[at : at + _MOST_BELOW])
-
-
-# --- plain words ---
-
-
-def _said_in_words(text: str, cue: Cue) -> Iterator[Secret]:
-    """The plain word or words that a sentence calls a password."""
-    if cue.kind not in ("password", "unlock", "key"):
-        return
-    name, limit = text[cue.start : cue.end].lower(), cue.end + _REACH
-    if found := _PHRASE.match(text, cue.end, limit + _LONGEST_LINE):
-        start, end = found.span(2)
-        end = start + _phrase_length(found[2])
-        if _is_phrase(cue.kind, name, found[1], text[start:end]):
-            yield Secret("passphrase", start, end)
-            return
-    word = _PLAIN.match(text, cue.end, limit) if cue.kind == "password" else None
-    if word and is_plain_password(word[1], name):
-        yield Secret(NAMES["password"], *word.span(1))
-
-
-def _phrase_length(run: str) -> int:
-    """How much of a run of words comes before one that goes on with the sentence."""
-    found = _GOES_ON.search(run)
-    return found.start() if found else len(run)
-
-
-def _is_phrase(kind: Kind, name: str, lead: str, phrase: str) -> bool:
-    words = phrase.split()
-    called = "phrase" in name or "frase" in name
-    said_of_it = not called and any(_PARTICIPLE.search(word) for word in words)
-    told = called and ":" in lead
-    most = 2 if called and len(words) >= 5 else 1 if told else 0
-    if not is_word_list(phrase, most=most) or said_of_it or is_about_another(phrase):
-        return False
-    if kind == "key":
-        return name == "seed" and len(words) in _SEED_LENGTHS
-    opened = kind == "unlock" and not name.endswith("ed")
-    given = called or opened or kind == "password" or lead.strip() in (":", "=")
-    return len(words) >= (3 if called else 4) and given
 
 
 def _lines(text: str, cues: Sequence[Cue]) -> list[_Line]:
@@ -290,3 +252,45 @@ def _phrase_below(cue: Cue, heading: _Line, text: str) -> tuple[int, int] | None
     ):
         return found.span(1)
     return None
+
+
+# --- what a value may look like ---
+
+
+def is_about_another(between: str) -> bool:
+    """Whether words name something of a secret that is not the secret, such as its length."""
+    return bool(_NOT_ITS_VALUE.intersection(word.lower() for word in _WORD.findall(between)))
+
+
+def is_value(kind: Kind, value: str, after: str = "") -> bool:
+    """Whether a value that is plainly named has a form that its kind of secret has."""
+    pin = is_pin(value) and not _UNIT.match(after)
+    match kind:
+        case "pin":
+            typed = is_varied(value) and len(value) <= _LONGEST_PASSCODE
+            return (
+                pin or typed or is_door_code(value) or is_dial_code(value) or is_spoken_key(value)
+            )
+        case "password":
+            numbered = (
+                is_spoken_password(value) or is_numbered_words(value) or is_joined_words(value)
+            )
+            return (pin and len(value) >= 6) or numbered
+        case "network" | "unlock":
+            made_up = is_chosen(value) or is_varied(value) or kind == "network"
+            chosen = made_up and len(value) >= _SHORTEST_NETWORK_KEY and is_spoken_password(value)
+            return chosen or (kind == "unlock" and pin and len(value) >= 6)
+        case "key":
+            return is_spoken_key(value) or is_licence(value)
+        case "codes":
+            return bool(_CODE.fullmatch(value)) or is_licence(value)
+        case _:
+            hashed = kind == "generic" and is_hash(value) and len(value) >= 32
+            least = 16 if kind == "generic" and not is_of_both_cases(value) else 10
+            pair = kind == "login" and _is_name_and_password(value)
+            return is_opaque(value, least) or pair or (hashed and not is_placeholder(value))
+
+
+def _is_name_and_password(value: str) -> bool:
+    name, _, password = value.partition(":")
+    return name.isalnum() and is_chosen(password) and is_spoken_password(password)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from dataclasses import dataclass
 from itertools import product
@@ -20,7 +22,6 @@ from reverie.memory.secrets.plausibility import (
     is_real,
     is_seed,
     is_spoken_password,
-    is_user_and_password,
 )
 
 if TYPE_CHECKING:
@@ -45,6 +46,15 @@ _EQUALS = r"[\\\"'`\])*]{0,6}[ \t]{0,8}(?:=>|:=|==|[=:：＝])[ \t]{0,8}\**[ \t]
 # Characters that end an unquoted value; a backslash does, so that no escape is split.
 _STOP = r"\s\"'`<>,;\\「」，。；、\ufffc"
 _QUOTED = re.compile(r"[^\s\\\ufffc]{0,256}?(?=[\"'`」])")
+
+
+def is_user_and_password(value: str) -> bool:
+    """Whether a value is `name:password` in base64, as after `Basic`."""
+    try:
+        text = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except (ValueError, binascii.Error):
+        return False
+    return b":" in text[1:-1] and text.isascii() and is_real(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +239,6 @@ RULES: Sequence[Rule] = (
         "authorization",
         ("basic ",),
         r"[ \t]{0,4}([A-Za-z0-9+/]{12,1024}={0,2})",
-        is_user_and_password,
     ),
     Rule(
         "signed url",

@@ -5,8 +5,6 @@ Precision comes first: removing an ordinary word damages a memory.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import itertools
 import re
@@ -47,15 +45,15 @@ _SHORTEST_MADE_UP = 8
 _DIGIT_OR_SIGN = re.compile(r"[\d!@#$%^&*+=?~]")
 _FOUR_WORDS = re.compile(r"[a-z]+(?:-[a-z]+){3,}|[a-z]+(?:_[a-z]+){3,}")
 _BASE32 = re.compile(r"[A-Z2-7]{16,128}")
-_STATES = frozenset(
+STATES = frozenset(
     ["missing", "invalid", "wrong", "expired", "unknown", "incorrect", "correct", "string", "text", "number", "boolean", "weak", "strong", "short", "long", "blank", "valid", "default", "public", "private", "encrypted", "hashed", "plain", "stored", "falsch", "ungültig", "leer", "richtig", "vide", "yours", "mine", "there", "here", "gone", "fine", "okay", "safe", "secret", "unique", "random", "lost", "fresh", "legacy", "bytes", "varchar", "argon", "bcrypt", "scrypt", "plaintext", "nothing", "something", "anything", "everything", "later", "tomorrow", "today", "again", "below", "above", "inside", "online", "offline", "static", "visible", "nullable", "object", "array", "char", "forgot", "mandatory", "always", "never", "often", "really", "still", "also", "just", "good", "better", "great", "terrible", "enough", "outdated", "stale", "leaked", "admin", "simple", "complex", "easy", "hard", "other", "another", "different", "vault", "keychain", "keyring", "prompt", "input", "field"]
 )  # fmt: skip
-_SMALL_WORDS = frozenset(
+SMALL_WORDS = frozenset(
     ["the", "and", "for", "not", "you", "your", "our", "its", "has", "have", "was", "that", "this", "with", "from", "into", "than", "too", "when", "which", "must", "should", "will", "can", "kept", "set", "written", "required", "needed", "asked", "never", "always", "only", "nicht", "und", "der", "die", "das", "den", "dem", "für", "mit", "wird", "les", "des", "dans", "pour", "pas", "une", "avec", "los", "las", "para", "con", "una", "del", "are", "but", "they", "them", "their", "there", "before", "after", "where", "each", "every", "may", "were", "been", "being", "how", "what", "who", "why", "all", "any", "some", "via", "per", "ist", "sind", "ein", "eine", "auf", "aus", "bei", "von", "zum", "zur", "est", "sont", "sur", "par", "que", "qui", "son", "por", "como", "out", "off", "in", "of", "to", "at", "on"]
 )  # fmt: skip
 # Humps of classes, fields and products rather than of a password.
 _PARTS_OF_NAMES = frozenset(
-    ["field", "input", "type", "manager", "service", "provider", "handler", "store", "form", "model", "view", "class", "error", "exception", "config", "settings", "client", "server", "auth", "login", "user", "encoder", "hasher", "validator", "context", "request", "response", "page", "screen", "button", "box", "key", "pass", "hash", "only", "sensitive", "based", "protected", "free", "level", "wide", "time", "hub", "lab", "script", "base", "warden", "end"]
+    ["field", "input", "type", "manager", "service", "provider", "handler", "store", "form", "model", "view", "class", "error", "exception", "config", "settings", "client", "server", "auth", "login", "user", "encoder", "hasher", "validator", "context", "request", "response", "page", "screen", "button", "box", "key", "pass", "hash", "only", "sensitive", "based", "protected", "free", "level", "wide", "time", "hub", "lab", "script", "base", "warden", "end", "mode", "session"]
 )  # fmt: skip
 # How words end that say something about a password.
 _SAID_EN = re.compile(
@@ -93,6 +91,14 @@ _PUBLIC = re.compile(
     r"|[\w./-]+\.(?:py|js|ts|md|json|ya?ml|toml|txt|sh|go|rs|java|html?|css|png|jpe?g|svg|pdf|gz|zip|lock|conf|ini|pub|pem|log)"
 )
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\w+://.*|.*[/\\].*|.*[(\[].*")
+# Addresses, versions, dates, files, paths, and ids with the session they belong to: no words make them secrets.
+_TECHNICAL = re.compile(
+    r"(?:.*@)?(?i:sha\d{1,3}|md5|h1|blake\w{1,3})[-:].*|AAAA[BCE][23A-Za-z].*|[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){3,7}"
+    r"|v?\d+(?:\.\d+){1,3}(?:[-+.][A-Za-z0-9.+-]*)?|\d{4}-\d\d-\d\d.*|arn:.*|[\w.+-]+@[\w.-]+(?:\.[\w-]+)+(?::[\w./-]+)?"
+    r"|[\w./-]+\.(?:py|js|ts|md|json|ya?ml|toml|txt|sh|go|rs|java|html?|css|png|jpe?g|svg|pdf|gz|zip|lock|conf|ini|pub|pem|log)(?:[:#].*)?"
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-.*#.*|.*::.*|(?:\.{0,2}|~|[A-Za-z]:)[/\\](?:[\w.@~-]+[/\\])+.*|[\w-]+(?:/[\w.-]+){2,}|\w+=[^=]\S*"
+    r"|@[a-z_.]+|0x[0-9a-fA-F]{4,}|[A-Za-z]+(?:\+[A-Za-z0-9]+)+|[A-Z]+(?:[@/:_.]+[A-Z]+)+|.*-20\d\d-\d\d-\d\d|(?i:build|room|page|line|step|issue|ticket|order|port|floor|gate|level|version|release|rfc|part|case|item)\d+|[a-z]+-(?:sensitive|only|based|protected|free|safe|side|level|wide|specific|driven|friendly)"
+)
 # Ids of services.
 _ID = re.compile(
     r"(?:msg|toolu|req|resp|run|thread|asst|file|chatcmpl|call|evt|cus|pi|ch|in|sub|price|prod|acct|txn|"
@@ -132,6 +138,19 @@ def is_placeholder(value: str) -> bool:
     )
 
 
+def is_never_secret(value: str) -> bool:
+    """Whether a value is a placeholder, the name of a secret, or a path, whatever is said of it."""
+    if not _LETTER.search(value):
+        digits = re.sub(r"\D", "", value)
+        return len(set(digits)) < 2 or digits in "0123456789012345678909876543210"
+    named = _NAMES_A_SECRET.search(value) is not None and not _SIGN.search(value)
+    forms = (_TECHNICAL, _ID, _CONSTANT, *(() if _DIGIT.search(value) else (_CODE,)))
+    foreign = " " not in value and not _LATIN.fullmatch(value)
+    humps = re.findall(r"[A-Z][a-z]+", value) if value.isalpha() else []
+    named = named or (len(humps) > 1 and humps[-1].lower() in _PARTS_OF_NAMES)
+    return is_placeholder(value) or named or foreign or any(form.fullmatch(value) for form in forms)
+
+
 def is_real(value: str) -> bool:
     """Not a placeholder: sufficient where the context is unambiguous."""
     return not is_placeholder(value)
@@ -160,15 +179,6 @@ def is_key(value: str) -> bool:
         and not _PATH.fullmatch(value)
         and not _WORDS.fullmatch(value)
     )
-
-
-def is_user_and_password(value: str) -> bool:
-    """Whether a value is `name:password` in base64, as after `Basic`."""
-    try:
-        text = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
-    except (ValueError, binascii.Error):
-        return False
-    return b":" in text[1:-1] and text.isascii() and is_real(value)
 
 
 # --- values in sentences ---
@@ -220,7 +230,7 @@ def is_phrase(value: str) -> bool:
     return (
         (len(value.split()) >= 3 or value.isalpha())
         and is_real(value)
-        and value.lower() not in _STATES
+        and value.lower() not in STATES
     )
 
 
@@ -262,8 +272,8 @@ def is_spoken_password(value: str) -> bool:
 def is_word_list(value: str, most: int = 0) -> bool:
     """Whether words after «the passphrase is» are the passphrase: a sentence would need small words."""
     words = value.lower().replace("-", " ").split()
-    small = sum(word in _SMALL_WORDS or (len(word) < 3 and word.isalpha()) for word in words)
-    return small <= most and not _STATES.intersection(words) and not _NAMES_A_SECRET.search(value)
+    small = sum(word in SMALL_WORDS or (len(word) < 3 and word.isalpha()) for word in words)
+    return small <= most and not STATES.intersection(words) and not _NAMES_A_SECRET.search(value)
 
 
 def is_plain_password(value: str, cue: str) -> bool:
@@ -280,7 +290,7 @@ def is_plain_password(value: str, cue: str) -> bool:
         if cue.startswith(("con", "fra"))
         else _SAID_EN
     )
-    if word in _STATES or word in _SMALL_WORDS or is_placeholder(value) or is_joined_name(value):
+    if word in STATES or word in SMALL_WORDS or is_placeholder(value) or is_joined_name(value):
         return False
     return not says.search(word) and not _NAMES_A_SECRET.search(word)
 
@@ -327,7 +337,7 @@ def is_joined_words(value: str) -> bool:
     if not (humps or dashed) or is_placeholder(value) or _NAMES_A_SECRET.search(value):
         return False
     words = re.findall(r"[A-Z]?[a-z]+", value)
-    return not (_SMALL_WORDS | _STATES | _PARTS_OF_NAMES).intersection(map(str.lower, words))
+    return not (SMALL_WORDS | STATES | _PARTS_OF_NAMES).intersection(map(str.lower, words))
 
 
 def is_joined_or_chosen(value: str) -> bool:

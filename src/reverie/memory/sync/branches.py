@@ -24,6 +24,7 @@ from reverie.memory.team.remote import Remote
 
 FETCHED = "refs/reverie/sync/fetched"
 _SEALED = "refs/reverie/sync/sealed"
+SEALED = "sealed/"
 _OUTGOING = "refs/reverie/sync/outgoing"
 # After so many bundles one with everything replaces them.
 _MOST_BUNDLES = 50
@@ -160,7 +161,7 @@ class SyncKey:
     def branch(self, name: str) -> str:
         """The name of a branch, which only owners of the key can derive."""
         digest = hmac.new(self._secret.encode(), name.encode(), hashlib.sha256)
-        return f"sealed/{digest.hexdigest()[:32]}"
+        return f"{SEALED}{digest.hexdigest()[:32]}"
 
     def sealed(self, data: bytes) -> bytes:
         age = _pyrage()

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import pygit2
 
-from reverie.errors import StorageError
+from reverie.errors import InputError, StorageError
 from reverie.files import atomic
 from reverie.files.folders import make_private
 from reverie.files.locks import exclusive
@@ -29,7 +29,7 @@ from reverie.memory.git_trees import (
 )
 from reverie.memory.history import MAIN, GitHistory
 from reverie.memory.inbox import LARGEST_ITEM, REJECTED, is_item
-from reverie.memory.sync.branches import Branch, PlainBranch, SealedBranch, SyncKey
+from reverie.memory.sync.branches import SEALED, Branch, PlainBranch, SealedBranch, SyncKey
 from reverie.memory.sync.merging import ATTEMPTS, MergeReport
 from reverie.memory.team.accepting import Refusal
 from reverie.memory.team.merge import Conflict
@@ -37,6 +37,8 @@ from reverie.memory.team.remote import Remote
 from reverie.ports import Clock
 
 _PERSON = Author("user")
+# The branch of the memory about the person, which every machine has.
+PERSON = "person"
 
 
 class InboxMerge:
@@ -180,6 +182,31 @@ class SyncAddress:
         if self.key is None:
             return PlainBranch(Remote(self.url, environment, name))
         return SealedBranch(Remote(self.url, environment, self.key.branch(name)), self.key)
+
+    def mixed(self, git_dir: Path, environment: Mapping[str, str]) -> str:
+        """What machines with another key, or without one, have there; nothing readable joins sealed memories."""
+        remote = Remote(self.url, environment)
+        branches = remote.branches(git_dir)
+        sealed = [name for name in branches if name.startswith(SEALED)]
+        if self.key is None:
+            if sealed:
+                raise InputError(
+                    f"{remote.name} holds encrypted memories, and sync.key is not set: what this machine "
+                    "sends could be read there. Copy the key from your other machine and set sync.key"
+                )
+            return ""
+        if sealed and self.key.branch(PERSON) not in sealed:
+            return (
+                "memories there are encrypted with another key, and stay apart from yours; "
+                "to have them here, copy the key of the machine that sent them"
+            )
+        plain = [n for n in branches if n == PERSON or n.startswith(("memory/", "inbox/"))]
+        if not plain:
+            return ""
+        return (
+            f"memories sent before sync.key was set can still be read there ({', '.join(plain)}); "
+            "once every machine has the key, delete them: git push REMOTE --delete BRANCH"
+        )
 
 
 def sync(part: Part, branch: Branch, name: str) -> PartReport:

@@ -84,6 +84,14 @@ class Remote:
             "ask for write access, then sync again"
         )
 
+    def branches(self, git_dir: Path) -> tuple[str, ...]:
+        """The names of the remote's branches."""
+        answer = self._git(git_dir, "ls-remote", "--heads", "--quiet", self.url)
+        if answer.code:
+            raise self._failure("fetch from", answer)
+        refs = (line.partition("\t")[2] for line in answer.out.splitlines())
+        return tuple(ref.removeprefix("refs/heads/") for ref in refs)
+
     def identity(self, git_dir: Path) -> tuple[str, str] | None:
         """The user's name and email address in git; None if they are not configured."""
         answer = self._git(git_dir, "var", "GIT_AUTHOR_IDENT")

@@ -1,0 +1,123 @@
+"""Where a secret could stand: tokens that are no plain words, and words and phrases that a sentence leads to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from reverie.memory.secrets.word_classes import GO_ON, Topic, classes_of
+
+_IN_TOKEN = r"[^\s\"'`<>(){}\[\],;|=「」，。；、«»“”„‘’\ufffc\\]"
+# Anchored at the first character, so that a long run of letters is tried once; requires a digit, a
+# sign, a separator between words, or a hump as in `BlueOtter`.
+_TOKEN = re.compile(
+    rf"(?<!{_IN_TOKEN})(?={_IN_TOKEN}*?(?:[\d!@#$%^&*?~+]|[^\W\d_][-_.][^\W\d_]{{3}}|[a-zA-Z]={{1,2}}(?!\S)|[a-zà-ÿ]{{2}}[A-Z][a-z]{{2}}))"
+    rf"{_IN_TOKEN}{{3,}}+={{0,2}}"
+)
+_TRAILING = ".:?…"
+_LONGEST = 512
+_WORDS_FROM = frozenset(["password", "answer", "unlock", "network", "login"])
+_PHRASE_TOPICS = frozenset(["password", "answer", "unlock", "codes", "key"])
+_SPACED = re.compile(
+    r"(?<![\w.-])(?:\d(?:(?: |-|, )\d){3,5}|\d{1,2}(?: \d{1,2}){2,3}|\d{4}(?: \d{4}){1,7})(?![\w-])"
+)
+_WORD_RUN = re.compile(r"[^\W\d_]{2,24}(?:['’][a-z])?(?:[ ,]{1,2}[^\W\d_]{1,24}){0,23}")
+_ONE = re.compile(r"(?<![\w@.-])[^\W\d_]{4,24}(?![\w@-]|[.][a-z])")
+_AROUND = 90
+
+
+def find_candidates(text: str, topics: Sequence[Topic]) -> Iterator[tuple[int, int]]:
+    """Every span that could be a secret, without regard to what speaks for it."""
+    for found in _TOKEN.finditer(text):
+        start, end = found.start(), _end(text, found)
+        if (
+            3 <= end - start <= _LONGEST
+            and text[end : end + 1] not in ("(", "[")
+            and not text.endswith("${", 0, start)
+        ):
+            yield start, end
+            yield from _tails(text, start, end)
+    reach = 0
+    for topic in topics:
+        if topic.name in ("door", "pin", "code", "codes", "card", "unlock", "password", "login"):
+            low, high = max(reach, topic.start - 40), topic.end + _AROUND
+            for found in _SPACED.finditer(text, low, high):
+                yield found.span()
+            reach = high - 12
+    yield from _words(text, topics)
+
+
+def _end(text: str, found: re.Match[str]) -> int:
+    """The end without what closes a sentence or bold type; a sign before it is rather a part of a password."""
+    end = found.end()
+    while end > found.start() and (text[end - 1] in _TRAILING or text.endswith("**", 0, end)):
+        end -= 1
+    return end
+
+
+def _tails(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The second part of `bob:…` and `admin/…`, and what follows `-p`."""
+    found = re.match(r"[\w.@-]{1,32}[:/](?=[^/])", text[start:end]) or re.match(
+        r"-[pPk](?=\w)", text[start:end]
+    )
+    if found and end - start - found.end() >= 4:
+        yield start + found.end(), end
+
+
+def _words(text: str, topics: Sequence[Topic]) -> Iterator[tuple[int, int]]:
+    done = set[tuple[int, int]]()
+    for topic in topics:
+        if topic.name not in _WORDS_FROM and topic.name not in _PHRASE_TOPICS:
+            continue
+        low, high = max(0, topic.start - 40), topic.end + _AROUND
+        for found in _ONE.finditer(text, low, high):
+            if (
+                topic.name in _WORDS_FROM
+                and found.span() not in done
+                and _is_led_to(text, *found.span())
+            ):
+                done.add(found.span())
+                yield found.span()
+        if topic.name in _PHRASE_TOPICS:
+            for found in _WORD_RUN.finditer(text, topic.end, min(len(text), high + 160)):
+                if found.start() > high or " " not in found[0]:
+                    continue
+                for span in _phrases(text, found):
+                    if span not in done:
+                        done.add(span)
+                        yield span
+
+
+_LEADS = ("is", "with", "use", "to", "filler", "changed", "takes", "words")
+
+
+def _is_led_to(text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - 30) : start]
+    if before.rstrip(" \t")[-1:] in tuple(":=\"'`“„«->→,(–—/\n") or not before.strip():
+        return True
+    words = re.findall(r"[^\W_]+", before)
+    return bool(words) and bool(set(classes_of(words[-1].lower())) & set(_LEADS))
+
+
+def _phrases(text: str, run: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """A run of words from where a sentence leads to it, until it goes on."""
+    words = [
+        (m.start() + run.start(), m.end() + run.start(), m[0].lower())
+        for m in re.finditer(r"[^\W\d_]+", run[0])
+    ]
+    for place in range(min(len(words) - 2, 8)):
+        start = words[place][0]
+        if set(classes_of(words[place][2])) - {"note", "opens"}:
+            continue
+        if not _is_led_to(text, start, start) or (
+            place and text[words[place - 1][1] : start] == ", "
+        ):
+            continue
+        last = place
+        listed = place + 1 < len(words) and "," in text[words[place][1] : words[place + 1][0]]
+        while last + 1 < len(words) and words[last + 1][2] not in GO_ON:
+            if not listed and "," in text[words[last][1] : words[last + 1][0]]:
+                break
+            last += 1
+        if last - place >= 2:
+            yield start, words[last][1]
