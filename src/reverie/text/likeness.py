@@ -173,7 +173,7 @@ def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
     weighed = {key: pairs[key].weighed() for key in near[:MOST_WEIGHED]}
     faint = sorted((key for key in weighed if _faint(weighed[key])), key=lambda k: weighed[k].score)
     for key in faint[:-1]:
-        # Words of change speak of one memory: of several faint guesses only the best is told.
+        # Of several guesses only the best is told.
         weighed[key] = pairs[key].verdict
     matches = [Match(key, weighed.get(key, pair.verdict)) for key, pair in pairs.items()]
     found = [match for match in matches if match.likeness != "unrelated"]
@@ -181,8 +181,8 @@ def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
 
 
 def _faint(verdict: Verdict) -> bool:
-    """Whether it is told only because the words speak of a change."""
-    return verdict.weighed and verdict.score < TOLD
+    """Whether it is not much more than a guess."""
+    return verdict.weighed and verdict.score < _ALIKE
 
 
 def nearest(text: str, candidates: Iterable[tuple[str, str]]) -> Match | None:
@@ -218,7 +218,7 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 
 # How probable it must be that both say the same or hold two values of one thing, to tell it: telling
 # costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
-TOLD = 0.22
+TOLD = 0.24
 # Of two sentences in nearly the same words the rules know more: siblings mostly repeat a sentence.
 _ALIKE = 0.38
 # Less is enough where the words speak of a change.
@@ -273,13 +273,13 @@ def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
     if verdict.likeness == "extends":
         return _NEVER if likeness == "update" else _SURE
     if signs["cue anywhere"]:
-        return _CHANGED
+        return _ALIKE if verdict.firm else _CHANGED
     if likeness == "update" and signs["opposed"]:
         return _NEVER
     if _told_anew(signs):
-        return TOLD
+        return _ALIKE if verdict.firm else TOLD
     settled = verdict.certain or verdict.firm or verdict.likeness == "update"
-    if settled or signs["opposed"] or signs["denied"]:
+    if settled or signs["opposed"] or signs["denied"] or not signs["same speaker"]:
         return _NEVER
     return _ALIKE if signs["both say more"] else _SURE
 

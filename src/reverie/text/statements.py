@@ -132,7 +132,12 @@ def lists_several(text: str, language: str) -> bool:
     if len(parts) == 1:
         return False
     kinds = [
-        {token.kind for one in statements(part, language) for token in one.content if not token.verb}
+        {
+            token.kind
+            for one in statements(part, language)
+            for token in one.content
+            if not token.verb
+        }
         for part in parts
     ]
     return sum("word" in found and not found.isdisjoint(_VALUES) for found in kinds) > 1

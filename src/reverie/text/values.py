@@ -98,7 +98,11 @@ def _converted(one: Value, two: Value) -> bool:
         return False
     (ours, mine), (theirs, other) = (_size(value) for value in (one, two))
     units = [size / float(value.figure) for size, value in ((ours, one), (theirs, two))]
-    return mine == other and units[0] != units[1] and abs(ours - theirs) <= _ROUNDED * max(ours, theirs)
+    return (
+        mine == other
+        and units[0] != units[1]
+        and abs(ours - theirs) <= _ROUNDED * max(ours, theirs)
+    )
 
 
 def _size(value: Value) -> tuple[float, str]:

@@ -94,7 +94,8 @@ def _worth_asking(match: Match, titles: set[str]) -> bool:
     """Whether odds are worth a question; a title is no fact to compare with, a long text says too much."""
     if match.key in titles or len(sentences(match.key.partition("\n")[2])) > _MOST_SENTENCES:
         return False
-    return match.verdict.score >= _WORTH_ASKING[match.likeness]
+    # Words of change ask by themselves.
+    return bool(match.verdict.cue) or match.verdict.score >= _WORTH_ASKING[match.likeness]
 
 
 def _claimed(candidate: Candidate, file: str, current: Sequence[Known]) -> Operation:
