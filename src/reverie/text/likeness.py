@@ -234,6 +234,8 @@ _CLEAR = 0.75
 _CHANGE_COUNTS = 3.0
 # From here on it need not be saved again, if no figure, name, day, negation or condition differs.
 _KNOWN = 0.92
+# How near in meaning two texts must be, if one denies and the other does not.
+_NOT_APART = 0.25
 # How much of the words of each the other must say, too, in these or near words.
 _SAID_BY_BOTH = 0.7
 # How many candidates the odds judge: those with the most words in common.
@@ -252,14 +254,19 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     clear = max(found.same, found.value) >= max(found.more, _CLEAR * needed)
     if probable < needed or not clear:
         return verdict
-    denies = verdict.likeness == "update" and signs["denied"]
-    if likeness == verdict.likeness or denies:
+    denies = signs["denied"] and (verdict.likeness == "update" or _far_apart(signs))
+    if likeness == verdict.likeness or (likeness == "restates" and denies):
         return verdict
     known = likeness == "restates" and found.same >= _KNOWN and verdict.likeness != "update"
     # Without the meaning of words the odds are not sure enough to leave a text unsaved.
     if known and "meaning" in signs and not _tells_apart(signs):
         likeness = "duplicate"
     return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
+
+
+def _far_apart(signs: Signs) -> bool:
+    """Whether the words are too far apart in meaning for one to be the other, said with "not"."""
+    return signs.get("meaning", 1.0) < _NOT_APART and not signs["same values"]
 
 
 def _same_values(signs: Signs) -> bool:
