@@ -5,7 +5,8 @@ the words of strangers have in common: for them, a part of both is left out. The
 count more. A pair that reads the same both ways is learnt both ways, and with dates as memory writes
 them. `minimal.jsonl` holds pairs that differ in a word or two, so that freely worded sets do not
 unlearn them. Each new text is also learnt beside notes of other authors, about something else:
-those that share its words, and any.
+those that share its words, and any. So are the memories of the projects in `recall_notes/`, each beside
+those of its project that share most with it: all of them are true at once.
 
     python benchmarks/fit_odds.py [--write] [--add FILE …]
 
@@ -39,6 +40,7 @@ from reverie.text import odds as weighing
 from reverie.text import statements as reading
 from reverie.text.dates import absolute_dates
 from reverie.text.odds import Network, Weights
+from reverie.text.signs import share_anything
 from reverie.text.word_classes import FOLDER, Forms
 
 READINGS = ("same", "value", "more", "other")
@@ -56,12 +58,16 @@ FREE_FROM = "f"
 STRANGERS = 400
 STRANGE = {"update": 1, "update_cue": 3, "duplicate": 1, "sibling": 1}
 STRANGE_WEIGHT = 0.5
+# Memories of projects, each learnt beside so many others of its project.
+PROJECTS = Path(__file__).with_name("recall_notes") / "memories.jsonl"
+MOST_BESIDE = 3
+BESIDE_WEIGHT = 1.0
 HIDDEN = 8
 NETWORKS = 4
 PENALTY = 100.0
 ROUNDS = 250
 PACE = 0.01
-THRESHOLDS = (0.2, 0.25, 0.32, 0.4, 0.5)
+THRESHOLDS = (0.12, 0.18, 0.25, 0.35, 0.5)
 # The day on which all pairs are said.
 DAY = date(2026, 11, 16)
 BOTH_WAYS = ("duplicate", "sibling", "unrelated", "update")
@@ -183,6 +189,21 @@ def strangers(file: Path, files: list[Path]) -> Learnt:
     return Learnt(author, list(found[0]), values, readings, np.full(len(found), STRANGE_WEIGHT))
 
 
+def projects() -> Learnt:
+    """Memories of one project that share words and are true at once."""
+    told: dict[str, list[str]] = {}
+    found: list[dict[str, float]] = []
+    for memory in pairs(PROJECTS):
+        text, known = memory["text"], told.setdefault(memory["project"], [])
+        near = Candidates((str(number), old) for number, old in enumerate(known))
+        signs = [likeness.signs_between(text, old) for _, old in near.find(text, MOST_BESIDE)]
+        found += [one for one in signs if share_anything(one)]
+        known.append(text)
+    values = np.array([list(one.values()) for one in found])
+    readings = np.tile(np.eye(len(READINGS))[READINGS.index("other")], (len(found), 1))
+    return Learnt("", list(found[0]), values, readings, np.full(len(found), BESIDE_WEIGHT))
+
+
 def fitted(sets: list[Learnt]) -> Weights:
     values = np.vstack([one.values for one in sets])
     readings = np.vstack([one.readings for one in sets])
@@ -260,7 +281,7 @@ def main() -> None:
     options = parser.parse_args()
     files = [*sorted(DATA.glob("pairs_*.jsonl")), *options.add]
     sets = {file: learnt(file) for file in files}
-    beside = [learnt(MINIMAL), *(strangers(file, files) for file in files)]
+    beside = [learnt(MINIMAL), projects(), *(strangers(file, files) for file in files)]
     known = [*sets.values(), *beside]
     others = {
         author: fitted([one for one in known if one.author != author])

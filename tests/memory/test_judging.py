@@ -228,6 +228,11 @@ def test_a_newer_value_by_rule_goes_before_one_by_odds() -> None:
     assert newest_value(near[:1]) == "a.md"
 
 
+def test_a_guess_is_never_replaced_unasked() -> None:
+    assert newest_value([Related("a.md", "…", "update", weighed=True, odds=0.49)]) is None
+    assert newest_value([Related("a.md", "…", "update", weighed=True, odds=0.5)]) == "a.md"
+
+
 def test_nothing_to_replace_says_why() -> None:
     assert nothing_to_replace([]) == Declined(
         "no memory holds another value of this", "save it without --replace"

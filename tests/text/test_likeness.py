@@ -228,6 +228,33 @@ def test_nothing_is_said_to_be_replaced(old: str, new: str) -> None:
     assert not compare(new, old).said
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Ports: api 8080, admin 8081, metrics 9090", "The admin port is now 8090"),
+        ("Bins: paper on the first Thursday, bio every Tuesday", "The bio bin is now collected on Wednesdays"),
+        ("The api port is 8080. The admin port is 8081.", "The admin port is now 8090"),
+        ("The api listens on 8080 and the admin listens on 8081", "The admin now listens on 8090"),
+        ("Montags Turnen, mittwochs Chor", "Chor ist ab sofort donnerstags"),
+    ],
+)  # fmt: skip
+def test_words_of_change_retire_no_text_that_also_says_something_else(old: str, new: str) -> None:
+    verdict = compare(new, old)
+    assert (verdict.likeness, verdict.said) == ("update", False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Wir treffen uns um 14:30.", "Wir treffen uns um halb drei."),
+        ("La función empieza a las 20:00.", "la función empieza a las 20 h"),
+        ("Requests time out after 90 seconds", "Requests time out after a minute and a half"),
+    ],
+)
+def test_other_figures_for_the_same_value_are_no_update(old: str, new: str) -> None:
+    assert compare(new, old).likeness in ("duplicate", "restates")
+
+
 def test_the_nearest_prefers_the_same_over_the_merely_alike() -> None:
     shelf = [
         ("port.md", "The port is 8080"),

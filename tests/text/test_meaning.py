@@ -105,7 +105,7 @@ def _forget() -> None:
 def test_of_faint_guesses_about_a_change_only_the_best_is_told() -> None:
     new = "heads up, the team switched to NATS as message broker"
     notes = [
-        ("fees", "My broker charges 5 dollars per trade."),
+        ("insurance", "Our insurance broker is called Hamm"),
         ("customs", "customs broker for Turkey is Demir & Sons"),
         ("relay", "Sandra coaches the women's relay team."),
     ]

@@ -222,6 +222,9 @@ PLAIN = {
             "more sentences in new",
             "more sentences in old",
             "same values",
+            "all values agree",
+            "names differ",
+            "another of its kind",
         ),
         0.0,
     ),
@@ -236,18 +239,40 @@ PLAIN = {
 @pytest.mark.parametrize(
     ("ruled", "signs", "found", "told"),
     [
-        # Told from 0.38 on, if one reading is clear enough and more likely than more of the same.
-        ("sibling", {}, Odds(value=0.38), "update"),
-        ("sibling", {}, Odds(value=0.37), None),
-        ("sibling", {}, Odds(same=0.38), "restates"),
-        ("sibling", {}, Odds(same=0.29, value=0.2), "restates"),
-        ("sibling", {}, Odds(same=0.28, value=0.2), None),
+        # Told from 0.24 on, if one reading is clear enough and more likely than more of the same.
+        ("sibling", {}, Odds(value=0.24), "update"),
+        ("sibling", {}, Odds(value=0.23), None),
+        ("sibling", {}, Odds(same=0.24), "restates"),
+        ("sibling", {}, Odds(same=0.19, value=0.1), "restates"),
+        ("sibling", {}, Odds(same=0.17, value=0.1), None),
         ("sibling", {}, Odds(same=0.4, more=0.4), "restates"),
         ("sibling", {}, Odds(same=0.4, more=0.41), None),
         ("sibling", {}, Odds(same=0.4, value=0.4), "restates"),
         ("sibling", {}, Odds(same=0.4, value=0.41), "update"),
         ("update", {}, Odds(value=0.9), None),
         ("update", {}, Odds(same=0.9), "restates"),
+        # That one denies the other is for the rules to tell.
+        ("update", {"denied": 1.0}, Odds(same=0.9), None),
+        # Nor is it the same said with "not" if the words are far apart.
+        ("sibling", {"denied": 1.0, "meaning": 0.24}, Odds(same=0.9), None),
+        ("sibling", {"denied": 1.0, "meaning": 0.25}, Odds(same=0.9), "restates"),
+        (
+            "sibling",
+            {"denied": 1.0, "meaning": 0.24, "same values": 1.0},
+            Odds(same=0.9),
+            "restates",
+        ),
+        ("sibling", {"meaning": 0.24}, Odds(same=0.9), "restates"),
+        # Where all values agree, it is no other value, unless a name or another of its kind may be one.
+        ("sibling", {"all values agree": 1.0}, Odds(value=0.9), "restates"),
+        ("sibling", {"all values agree": 1.0, "names differ": 1.0}, Odds(value=0.9), "update"),
+        (
+            "sibling",
+            {"all values agree": 1.0, "another of its kind": 1.0},
+            Odds(value=0.9),
+            "update",
+        ),
+        ("sibling", {"all values agree": 1.0, "cue anywhere": 1.0}, Odds(value=0.9), "update"),
         # Words of change: another value counts three times, and less is enough.
         ("sibling", {"cue anywhere": 1.0}, Odds(same=0.4, value=0.14), "update"),
         ("sibling", {}, Odds(same=0.4, value=0.14), "restates"),
@@ -260,7 +285,7 @@ PLAIN = {
         ("extends", {}, Odds(same=0.69), None),
         # Opposites are the same, if at all, but no newer value.
         ("sibling", {"opposed": 1.0}, Odds(value=1.0), None),
-        ("sibling", {"opposed": 1.0}, Odds(same=0.38), "restates"),
+        ("sibling", {"opposed": 1.0}, Odds(same=0.24), "restates"),
         # Of sentences that differ in a word the rules know more.
         ("sibling", {"other words": 1.0}, Odds(same=0.7), "restates"),
         ("sibling", {"other words": 1.0}, Odds(same=0.69), None),
@@ -269,10 +294,10 @@ PLAIN = {
         ("sibling", {"other words": 1.0, "opposed": 1.0}, Odds(same=1.0), None),
         ("sibling", {"other words": 1.0, "denied": 1.0}, Odds(same=1.0), None),
         ("update", {"other words": 1.0}, Odds(same=1.0), None),
-        # By another speaker it takes a word more, unless both name the same values.
-        ("sibling", {"same speaker": 0.0}, Odds(same=0.69), None),
-        ("sibling", {"same speaker": 0.0, "other words": 3.0}, Odds(same=0.38), "restates"),
-        ("sibling", {"same speaker": 0.0, "same values": 1.0}, Odds(same=0.38), "restates"),
+        # By another speaker it must be told anew, in a word more, unless both name the same values.
+        ("sibling", {"same speaker": 0.0}, Odds(same=1.0), None),
+        ("sibling", {"same speaker": 0.0, "other words": 3.0}, Odds(same=0.24), "restates"),
+        ("sibling", {"same speaker": 0.0, "same values": 1.0}, Odds(same=0.24), "restates"),
         # The same for sure, where nothing tells them apart.
         ("sibling", {}, Odds(same=0.92), "duplicate"),
         ("sibling", {}, Odds(same=0.91), "restates"),
@@ -309,6 +334,13 @@ def test_the_rules_settle_what_they_are_sure_of(settled: dict[str, bool]) -> Non
     one_word = {**PLAIN, "other words": 1.0}
     assert likeness._weighed(verdict, one_word, Odds(same=1.0)) is verdict
     assert likeness._weighed(verdict, PLAIN, Odds(same=0.5)).likeness == "restates"
+
+
+def test_where_the_rules_see_two_things_more_is_needed() -> None:
+    firm = Verdict("sibling", firm=True)
+    for signs in (PLAIN, {**PLAIN, "cue anywhere": 1.0}):
+        assert likeness._weighed(firm, signs, Odds(value=0.37)) is firm
+        assert likeness._weighed(firm, signs, Odds(value=0.38)).likeness == "update"
 
 
 def test_without_the_meaning_of_words_nothing_is_left_unsaved() -> None:
@@ -380,9 +412,9 @@ def test_odds_say_nothing_of_long_texts(
 
 
 def test_of_several_faint_guesses_only_the_best_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    guesses = iter([Odds(value=0.2), Odds(value=0.3), Odds(value=0.38), Odds(value=0.25)])
+    guesses = iter([Odds(value=0.15), Odds(value=0.23), Odds(value=0.38), Odds(value=0.2)])
     monkeypatch.setattr(likeness, "odds", lambda signs: next(guesses))
     near = [(f"near {n}", f"Invoices of branch {n} are checked by Petra") for n in range(4)]
     found = related("From now on Jonas is the person who looks at our invoices", near)
     told = sorted(match.verdict.score for match in found if match.verdict.weighed)
-    assert told == [0.3, 0.38]
+    assert told == [0.23, 0.38]

@@ -6,6 +6,7 @@ import pytest
 
 from reverie.text.likeness import compare
 from reverie.text.values import compare_values, values_in
+from reverie.text.word_classes import alternatives
 
 SAME = [
     ("english", "three quarters of an hour", "45 min"),
@@ -32,6 +33,19 @@ SAME = [
     ("spanish", "una docena de olivos", "12 olivos"),
     ("spanish", "hasta las seis", "hasta las 18:00"),
     ("spanish", "el 1 de enero", "en Año Nuevo"),
+    ("english", "2000 MB", "2 GB"),
+    ("english", "6 miles", "just under ten kilometres"),
+    ("english", "100 acres", "roughly 40 hectares"),
+    ("english", "at 4 degrees Celsius", "about 39 °F"),
+    ("english", "11 stone", "70 kilos"),
+    ("english", "6 feet", "1.83 m"),
+    ("english", "born in 1941", "born in '41"),
+    ("german", "1500 Quadratmeter", "0,15 Hektar"),
+    ("french", "dure une heure et demie", "dure 90 minutes"),
+    ("spanish", "dura hora y media", "dura 90 minutos"),
+    ("spanish", "a las nueve y media de la noche", "a las 21:30"),
+    ("french", "jusqu'en mai 2026", "jusque 05/2026"),
+    ("english", "after a minute and a half", "after 90 seconds"),
 ]
 
 
@@ -50,6 +64,10 @@ OTHER = [
     ("90 days", "two months", "duration"),
     ("every day", "twice a day", "rate"),
     ("10 MB", "1 GB", "measure"),
+    ("0 MB", "1 GB", "measure"),
+    # The unit is the same, so nothing was rounded.
+    ("80 kg", "81 kg", "measure"),
+    ("6 miles", "11 kilometres", "measure"),
     ("on Mondays", "on Tuesdays", "weekday"),
 ]
 
@@ -72,3 +90,19 @@ def test_the_same_with_its_value_in_other_words_is_told() -> None:
         ("Der Schwimmkurs beginnt um 15 Uhr.", "Um drei am Nachmittag geht der Schwimmkurs los."),
     ):
         assert compare(new, old).likeness in ("restates", "duplicate")
+
+
+@pytest.mark.parametrize(
+    ("language", "ours", "theirs", "found"),
+    [
+        ("english", ["slate"], ["zinc"], True),
+        ("english", ["pnpm"], ["npm"], True),
+        # Names are the same in all languages, other words are not.
+        ("german", ["pnpm"], ["npm"], True),
+        ("german", ["schiefer"], ["zink"], True),
+        ("german", ["slate"], ["zinc"], False),
+        ("english", ["slate"], ["npm"], False),
+    ],
+)
+def test_things_of_one_kind(language: str, ours: list[str], theirs: list[str], found: bool) -> None:
+    assert alternatives(ours, theirs, language) is found

@@ -17,10 +17,12 @@ from reverie.text.statements import (
     Change,
     Statement,
     change_in,
+    lists_several,
     reason_of,
     sentences,
     statements,
 )
+from reverie.text.values import compare_values, values_in
 from reverie.text.word_classes import language_of
 
 __all__ = ["Likeness", "Match", "Verdict", "compare", "nearest", "related"]
@@ -33,6 +35,8 @@ _ORDER: tuple[Likeness, ...] = (
     "extends",
     "duplicate",
 )
+# From the next one on, a statement of the old text is spoken of.
+_SPOKEN_OF = _ORDER.index("sibling")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +72,32 @@ class _Pair:
     def _judged(self) -> Verdict:
         if self.new.split() == self.old.split():
             return Verdict("duplicate", certain=True, score=1.0)
-        return self._with_reason(self._ruled)
+        ruled = self._ruled
+        if ruled.likeness == "update" and not ruled.said and self._same_values(ruled):
+            # "at half past two", "at 14:30": other figures for the same value.
+            ruled = replace(ruled, likeness="restates", certain=False, firm=True)
+        if ruled.said and self._says_more():
+            ruled = replace(ruled, said=False, certain=False)
+        return self._with_reason(ruled)
+
+    def _says_more(self) -> bool:
+        """Whether the old text also says something that did not change: retired, that would be lost."""
+        rows = zip(*_compared(self._ours, self._theirs, self._change), strict=True)
+        touched = [any(_ORDER.index(one.likeness) > _SPOKEN_OF for one in row) for row in rows]
+        return not all(touched) or lists_several(self.old, self._language)
+
+    def _same_values(self, ruled: Verdict) -> bool:
+        """Whether only figures differ, and all stand for the same values."""
+        figures = [*ruled.ours, *ruled.theirs]
+        if not figures or not all(one[:1].isdigit() for one in figures):
+            return False
+        found = compare_values(*(values_in(text, self._language) for text in (self.new, self.old)))
+        return found.common > 0 and not found.ours and not found.theirs
 
     @property
     def uncertain(self) -> bool:
         """Whether the odds may say more than the rules; of a whole page they say nothing."""
-        if self.verdict.likeness == "duplicate" or self.verdict.said:
+        if self.verdict.likeness in ("duplicate", "restates") or self.verdict.said:
             return False
         parsed = bool(self._ours and self._theirs)
         told = [len(sentences(text)) for text in (self.new, self.old)]
@@ -126,9 +150,13 @@ def by_rules(ours: Sequence[Statement], theirs: Sequence[Statement], change: Cha
     """What the rules alone say of the statements of two texts."""
     if not ours or not theirs:
         return Verdict("unrelated")
-    return _together(
-        [[compare_statements(mine, other, change) for other in theirs] for mine in ours], change
-    )
+    return _together(_compared(ours, theirs, change), change)
+
+
+def _compared(
+    ours: Sequence[Statement], theirs: Sequence[Statement], change: Change
+) -> list[list[Verdict]]:
+    return [[compare_statements(mine, other, change) for other in theirs] for mine in ours]
 
 
 def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
@@ -145,7 +173,7 @@ def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
     weighed = {key: pairs[key].weighed() for key in near[:MOST_WEIGHED]}
     faint = sorted((key for key in weighed if _faint(weighed[key])), key=lambda k: weighed[k].score)
     for key in faint[:-1]:
-        # Words of change speak of one memory: of several faint guesses only the best is told.
+        # Of several guesses only the best is told.
         weighed[key] = pairs[key].verdict
     matches = [Match(key, weighed.get(key, pair.verdict)) for key, pair in pairs.items()]
     found = [match for match in matches if match.likeness != "unrelated"]
@@ -153,8 +181,8 @@ def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
 
 
 def _faint(verdict: Verdict) -> bool:
-    """Whether it is told only because the words speak of a change."""
-    return verdict.weighed and verdict.score < TOLD
+    """Whether it is not much more than a guess."""
+    return verdict.weighed and verdict.score < _ALIKE
 
 
 def nearest(text: str, candidates: Iterable[tuple[str, str]]) -> Match | None:
@@ -190,7 +218,9 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 
 # How probable it must be that both say the same or hold two values of one thing, to tell it: telling
 # costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
-TOLD = 0.38
+TOLD = 0.24
+# Of two sentences in nearly the same words the rules know more: siblings mostly repeat a sentence.
+_ALIKE = 0.38
 # Less is enough where the words speak of a change.
 _CHANGED = 0.12
 _SURE = 0.7
@@ -204,6 +234,8 @@ _CLEAR = 0.75
 _CHANGE_COUNTS = 3.0
 # From here on it need not be saved again, if no figure, name, day, negation or condition differs.
 _KNOWN = 0.92
+# How near in meaning two texts must be, if one denies and the other does not.
+_NOT_APART = 0.25
 # How much of the words of each the other must say, too, in these or near words.
 _SAID_BY_BOTH = 0.7
 # How many candidates the odds judge: those with the most words in common.
@@ -216,13 +248,14 @@ _MOST_SENTENCES = 3
 def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     """The verdict where the rules are not sure; it retires no memory."""
     value = found.value * (_CHANGE_COUNTS if signs["cue anywhere"] else 1)
-    likeness: Likeness = "restates" if found.same >= value else "update"
+    likeness: Likeness = "restates" if found.same >= value or _same_values(signs) else "update"
     probable = found.same + found.value
     needed = _needed(verdict, signs, likeness)
     clear = max(found.same, found.value) >= max(found.more, _CLEAR * needed)
     if probable < needed or not clear:
         return verdict
-    if likeness == verdict.likeness:
+    denies = signs["denied"] and (verdict.likeness == "update" or _far_apart(signs))
+    if likeness == verdict.likeness or (likeness == "restates" and denies):
         return verdict
     known = likeness == "restates" and found.same >= _KNOWN and verdict.likeness != "update"
     # Without the meaning of words the odds are not sure enough to leave a text unsaved.
@@ -231,20 +264,31 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
 
 
+def _far_apart(signs: Signs) -> bool:
+    """Whether the words are too far apart in meaning for one to be the other, said with "not"."""
+    return signs.get("meaning", 1.0) < _NOT_APART and not signs["same values"]
+
+
+def _same_values(signs: Signs) -> bool:
+    """Whether all figures and days stand for the same, and nothing else that may be a value differs."""
+    apart = ("names differ", "another of its kind", "cue anywhere")
+    return bool(signs["all values agree"]) and not any(signs[name] for name in apart)
+
+
 def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
     """How probable it must be: of two sentences that differ in a word or two the rules know more."""
     if verdict.likeness == "extends":
         return _NEVER if likeness == "update" else _SURE
     if signs["cue anywhere"]:
-        return _CHANGED
+        return _ALIKE if verdict.firm else _CHANGED
     if likeness == "update" and signs["opposed"]:
         return _NEVER
     if _told_anew(signs):
-        return TOLD
+        return _ALIKE if verdict.firm else TOLD
     settled = verdict.certain or verdict.firm or verdict.likeness == "update"
-    if settled or signs["opposed"] or signs["denied"]:
+    if settled or signs["opposed"] or signs["denied"] or not signs["same speaker"]:
         return _NEVER
-    return TOLD if signs["both say more"] else _SURE
+    return _ALIKE if signs["both say more"] else _SURE
 
 
 def _told_anew(signs: Signs) -> bool:

@@ -19,7 +19,7 @@ from reverie.text.lexicon import MONTHS
 from reverie.text.statements import Change, Statement, Token
 from reverie.text.value_readers import DIMENSIONS
 from reverie.text.values import compare_values, values_in
-from reverie.text.word_classes import near_groups, opposed
+from reverie.text.word_classes import alternatives, near_groups, opposed
 from reverie.text.wording import wording_signs
 
 # How much of a word is matched by one that often says the same, and by a part of a compound.
@@ -132,6 +132,7 @@ def signs_of(
     found |= _rest(new, old)
     found |= _change(new, old, change)
     found["opposed"] = float(_apart(new, old, language))
+    found["another of its kind"] = float(_another_of_its_kind(new, old, language))
     found["one of several"] = float(any(t.key in WHICH for t in (*new.alone, *old.alone)))
     found["each has its own"] = float(
         bool(new.values or new.names) and bool(old.values or old.names)
@@ -313,6 +314,11 @@ def _dated(side: _Side) -> bool:
     moments = [t for t in side.values if t.kind == "day" or _YEAR.fullmatch(t.key)]
     others = [t for t in side.values if t not in moments]
     return bool(moments) and bool(side.names or [t for t in others if not t.key.isdigit()])
+
+
+def _another_of_its_kind(new: _Side, old: _Side, language: str) -> bool:
+    mine, other = ([token.word or token.key for token in side.alone] for side in (new, old))
+    return alternatives(mine, other, language)
 
 
 def _apart(new: _Side, old: _Side, language: str) -> bool:

@@ -21,6 +21,9 @@ _MOST = 16
 _MARKUP = re.compile(r"^[ \t]*(?:[#>*+-]+[ \t]+|\d+\.[ \t]+)|\*\*|__", re.MULTILINE)
 _REASON = re.compile(r"\*\*(?:Why|How to apply):\*\*", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])(?<!\b\d\.)(?<!\b\d\d\.)\s+|\n+|;\s*|\s+[–—]\s+")
+# What parts a list of several things.
+_LISTED = re.compile(r"[,/]\s+|\s+(?:and|und|et|y|e)\s+")
+_VALUES = frozenset({"number", "day", "name", "code"})
 _ABBREVIATION = re.compile(
     r"\b(Dr|M|Mlle|Hr|Fr|Mr|Mrs|Ms|St|Nr|Sr|Sra|Prof|Mme|approx|ca|vs|etc|e\.g|i\.e|z\.B)\.\s"
 )
@@ -121,6 +124,23 @@ def statements(text: str, language: str) -> tuple[Statement, ...]:
         read = (_statement(clause, rules, language) for clause in clauses)
         found += [one for one in read if one.tokens]
     return tuple(found)
+
+
+def lists_several(text: str, language: str) -> bool:
+    """Whether a text lists values of several things: "Ports: api 8080, admin 8081"."""
+    parts = _LISTED.split(claim_of(text).partition(": ")[2] or claim_of(text))
+    if len(parts) == 1:
+        return False
+    kinds = [
+        {
+            token.kind
+            for one in statements(part, language)
+            for token in one.content
+            if not token.verb
+        }
+        for part in parts
+    ]
+    return sum("word" in found and not found.isdisjoint(_VALUES) for found in kinds) > 1
 
 
 @lru_cache(maxsize=4_096)

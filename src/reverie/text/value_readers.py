@@ -62,6 +62,7 @@ def _patterns() -> Iterator[tuple[str, Reader]]:
 def _date_patterns() -> Iterator[tuple[str, Reader]]:
     yield r"\b(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)-(?P<day>\d\d)\b", _date
     yield r"\b(?P<day>\d{1,2})[/.](?P<month>\d{1,2})[/.](?P<year>(?:19|20)?\d\d)\b", _date
+    yield r"\b(?P<month>0?[1-9]|1[0-2])/(?P<year>(?:19|20)\d\d)\b", _date
     yield r"<date(?P<date>[/\d]+)>", lambda match: _one("date", match["date"])
     yield (
         rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)? (?:of |de |du )?{_MONTH}(?! tagen){_IN_YEAR}",
@@ -87,7 +88,7 @@ def _time_patterns() -> Iterator[tuple[str, Reader]]:
     yield rf"<part1/4> (?P<to>to|vor) (?P<hour>\d{{1,2}})\b{_PART}", _time
     yield rf"\b(?P<to>halb) (?P<hour>\d{{1,2}})\b(?: uhr)?{_PART}", _time
     yield (
-        rf"\blas? (?P<hour>\d{{1,2}})(?: y <part1/(?P<past>[24])>| (?P<to>menos) <part1/4>)?\b(?![\d:]|\.\d)(?! \d){_PART}",
+        rf"\blas? (?P<hour>\d{{1,2}})(?: y <part1/(?P<past>[24])>| (?P<to>menos) <part1/4>)?(?!\w)(?![\d:]|\.\d)(?! \d){_PART}",
         _time,
     )
     yield r"\b(?P<hour>\d{1,2}) ?(?P<part><late>|<early>|am\b(?! <))", _time

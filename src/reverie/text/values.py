@@ -32,7 +32,7 @@ _PHRASES = (
     (r"(?<=\d) ?a\.m\b\.?", " am"),
     (r"\bper cent\b|\bpour cent\b|\bpor ciento\b", "percent"),
     (r"\b(?:anderthalb|eineinhalb)\b", "1.5"),
-    (r"\b(an?|1) (hour|day|week|month|year) and a half\b", r"1.5 \2"),
+    (r"\b(an?|1) (minute|hour|day|week|month|year) and a half\b", r"1.5 \2"),
     (r"\b(?:a|one|une?) (?:third)(?= (?:of|off|more|less|extra))", "1 <part1/3>"),
     (
         r"\b(?:a|one|une?) (?:fifth|quinto|cinquieme)(?= (?:of|off|more|less|extra|de|des|du)\b)",
@@ -45,7 +45,16 @@ _PHRASES = (
     (r"\btwice\b", "2 times"),
     (r"\bonce (?=an? |per |every |each )", "1 times "),
     (r"\b(\w+)tagen\b", r"\1 tagen"),
+    (r"\b(?:square (?:metres?|meters?)|metres? carres?|metros? cuadrados?)|(?<=\d) ?m2\b", "sqm"),
+    (r"\b(?:square (?:feet|foot)|sq\.? ?ft)\b", "sqft"),
+    (r"\bkm ?/ ?h\b|\bkph\b", "kmh"),
+    (r"\b(dure|dura|duran|lleva|pendant|durante|une|una) heure et demie\b", r"\1 1.5 heures"),
+    (r"\b(dure|dura|duran|lleva|pendant|durante|une|una) hora y media\b", r"\1 1.5 horas"),
 )
+# Sizes in different units are the same if they differ by less: "6 miles", "just under ten kilometres".
+_ROUNDED = 0.04
+# A year of two figures up to this one is of this century.
+_THIS_CENTURY = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,29 @@ def compare_values(ours: Sequence[Value], theirs: Sequence[Value]) -> Agreement:
 def _same(one: Value, two: Value) -> bool:
     if one.dimension == two.dimension == "date":
         return any(_one_day(a, b) for a in one.meant for b in two.meant)
+    if one.dimension == two.dimension == "measure" and _converted(one, two):
+        return True
     return one.dimension == two.dimension and not one.meant.isdisjoint(two.meant)
+
+
+def _converted(one: Value, two: Value) -> bool:
+    """Whether one is roughly the other in another unit: acres and hectares, miles and kilometres."""
+    if not float(one.figure or 0) or not float(two.figure or 0):
+        return False
+    (ours, mine), (theirs, other) = (_size(value) for value in (one, two))
+    units = [size / float(value.figure) for size, value in ((ours, one), (theirs, two))]
+    return (
+        mine == other
+        and units[0] != units[1]
+        and abs(ours - theirs) <= _ROUNDED * max(ours, theirs)
+    )
+
+
+def _size(value: Value) -> tuple[float, str]:
+    """A measure in its base unit, and the unit's name."""
+    (meant,) = value.meant
+    size, _, name = meant.partition(" ")
+    return float(size), name
 
 
 def _one_day(ours: str, theirs: str) -> bool:
@@ -120,12 +151,14 @@ _COUNT = re.compile(
 )
 _DOZEN = re.compile(r"\b(?:an?|one|ein|une?|una|1)? ?(?:dozen|dutzend|douzaine|docena)\b(?: de\b)?")
 _LARGE = re.compile(rf"{NUMBER} ?(?P<unit>k|mio|million|millions|millionen|millones)\b")
+_FAHRENHEIT = re.compile(rf"{NUMBER} ?(?:°|degrees?|grad|degres?|grados?)? ?(?:f|fahrenheit)\b")
+_SHORT_YEAR = re.compile(r"(?<!\w)['’](\d\d)(?![\w'’])")
 _GROUP = re.compile(r"(?<=\d)[ ,.' ](?=\d{3}(?!\d))")
 
 
 def _marked(text: str, language: str) -> str:
     """The text with figures for number words, and marks for months, units and parts of the day."""
-    text = _CODE.sub(" ; ", text)
+    text = _SHORT_YEAR.sub(_full_year, _CODE.sub(" ; ", text))
     for phrase, mark in _PHRASES:
         text = re.sub(phrase, mark, text)
     known = number_words(language)
@@ -134,7 +167,7 @@ def _marked(text: str, language: str) -> str:
     text = _DOZEN.sub(" 12", _COUNT.sub(_counted, re.sub(r"\ba (?=100\b)", "", text)))
     decimal = "." if language == "english" else ","
     text = _GROUP.sub(lambda match: match[0] if match[0] == decimal else "", text)
-    text = _LARGE.sub(_enlarged, text)
+    text = _FAHRENHEIT.sub(_celsius, _LARGE.sub(_enlarged, text))
     marks = _marks(language)
     return _WORD.sub(lambda match: marks.get(match[0], match[0]), text)
 
@@ -160,6 +193,15 @@ def _counted(match: re.Match[str]) -> str:
         return str(int(match["hundreds"]) + int(match["tens"]))
     many = int(match["many"]) if match["many"].isdigit() else 1
     return str(many * 1_000 + int(match["rest"] or 0))
+
+
+def _celsius(match: re.Match[str]) -> str:
+    return f"{round((amount(match['number']) - 32) / 1.8)} °"
+
+
+def _full_year(match: re.Match[str]) -> str:
+    """ "'41" is 1941, "'24" 2024."""
+    return f"{19 if int(match[1]) > _THIS_CENTURY else 20}{match[1]}"
 
 
 def _enlarged(match: re.Match[str]) -> str:

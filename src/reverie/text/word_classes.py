@@ -1,7 +1,8 @@
 """The closed word classes of four languages, synonyms and near words, and the language of a text.
 
 `forms/*.toml` holds the classes of words (articles, negations, conditions, relations with one
-value), `forms/synonyms.txt` the groups that say the same, `forms/near.txt` those that often do.
+value), `forms/synonyms.txt` the groups that say the same, `forms/near.txt` those that often do,
+`forms/alternatives.txt` things of one kind, of which a subject mostly has one.
 """
 
 from __future__ import annotations
@@ -198,8 +199,17 @@ def near_groups(word: str, language: str) -> frozenset[int]:
 
 def opposed(ours: Sequence[str], theirs: Sequence[str], language: str) -> bool:
     """Whether one side has a word and the other its opposite: "left", "right"."""
+    return _in_one_line("opposites", ours, theirs, language)
+
+
+def alternatives(ours: Sequence[str], theirs: Sequence[str], language: str) -> bool:
+    """Whether one side has a word and the other another of its kind: "slate", "zinc"."""
+    return _in_one_line("alternatives", ours, theirs, language)
+
+
+def _in_one_line(file: str, ours: Sequence[str], theirs: Sequence[str], language: str) -> bool:
     sides = [
-        {line for word in side for line in _lines_of("opposites", word, language)}
+        {line for word in side for line in _lines_of(file, word, language)}
         for side in (ours, theirs)
     ]
     return not sides[0].isdisjoint(sides[1])
@@ -217,7 +227,9 @@ def _columns(file: str, language: str) -> dict[str, frozenset[int]]:
     column = _READ.index(language) if language in _READ else 0
     lines = (FOLDER / f"{file}.txt").read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(line for line in lines if not line.startswith("#")):
-        for word in line.split("|")[column].split():
+        # Names that are the same in all languages stand in a line of one column.
+        columns = line.removeprefix("=").split("|")
+        for word in columns[min(column, len(columns) - 1)].split():
             for form in (word, words.stem(word, language)):
                 found.setdefault(form, set()).add(number)
     return {form: frozenset(numbers) for form, numbers in found.items()}

@@ -179,6 +179,11 @@ def saved_lines(
 def _related_lines(file: str, near: Related) -> list[str]:
     """A related memory, with the command that lets one replace the other."""
     replacing = f"reverie retire {near.file} --by {file}"
+    if near.guessed:
+        return [
+            f"  perhaps about the same thing: {near.file} — {near.text}",
+            f"    both hold; if one replaces the other: {replacing}",
+        ]
     if near.likeness == "restates":
         return [
             f"  seems to say the same as {near.file} — {near.text}",

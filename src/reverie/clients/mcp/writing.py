@@ -181,6 +181,11 @@ def _saved(outcome: Remembered, scope: MemoryScope) -> Answer:
 
 
 def _related(near: Related) -> str:
+    if near.guessed:
+        return (
+            f"{near.file} is perhaps about the same thing ({near.text}); both are kept. If yours "
+            f'replaces it, call remember again with supersedes "{near.file}"'
+        )
     if near.likeness == "restates":
         return (
             f"{near.file} seems to say the same ({near.text}); both are kept. If one is enough, call "

@@ -27,7 +27,7 @@ from reverie.text.statements import sentences
 
 # A question in the inbox costs a person more than a line of `remember`, and a fact kept twice does less
 # harm than an outdated one.
-_WORTH_ASKING: Mapping[Likeness, float] = {"update": 0.45, "restates": 0.65}
+_WORTH_ASKING: Mapping[Likeness, float] = {"update": 0.3, "restates": 0.5}
 _LIKELY = 0.5
 _MOST_SENTENCES = 2
 _TOKEN = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
@@ -94,7 +94,8 @@ def _worth_asking(match: Match, titles: set[str]) -> bool:
     """Whether odds are worth a question; a title is no fact to compare with, a long text says too much."""
     if match.key in titles or len(sentences(match.key.partition("\n")[2])) > _MOST_SENTENCES:
         return False
-    return match.verdict.score >= _WORTH_ASKING[match.likeness]
+    # Words of change ask by themselves.
+    return bool(match.verdict.cue) or match.verdict.score >= _WORTH_ASKING[match.likeness]
 
 
 def _claimed(candidate: Candidate, file: str, current: Sequence[Known]) -> Operation:

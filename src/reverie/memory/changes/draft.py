@@ -56,8 +56,14 @@ class Related:
     text: str
     likeness: Likeness
     certain: bool = False
-    # Whether it only seems so: the words differ too much to tell.
+    # Whether it only seems so: the words differ too much to tell; and how probable it is then.
     weighed: bool = False
+    odds: float = 1.0
+
+    @property
+    def guessed(self) -> bool:
+        """Whether it is less likely than not."""
+        return self.odds < _LIKELY
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,7 @@ class Declined:
 
 Outcome: TypeAlias = Remembered | Declined
 
+_LIKELY = 0.5
 LONGEST_TITLE = 70
 LONGEST_DESCRIPTION = 180
 

@@ -48,6 +48,7 @@ def neighbours(
             match.likeness,
             match.verdict.certain,
             match.verdict.weighed,
+            round(match.verdict.score, 2) if match.verdict.weighed else 1.0,
         )
         for match in [one for one in found if _is_near(one)][:MOST_TOLD]
     )
@@ -95,7 +96,7 @@ def _replaced_by_words(found: Sequence[Match]) -> str | None:
 
 def newest_value(near: Sequence[Related]) -> str | None:
     """The memory of which a text is a newer value, if there is exactly one."""
-    updates = [one for one in near if one.likeness == "update"]
+    updates = [one for one in near if one.likeness == "update" and not one.guessed]
     plain = [one for one in updates if not one.weighed]
     best = [one for one in updates if one.certain] or plain or updates
     return best[0].file if len(best) == 1 else None
