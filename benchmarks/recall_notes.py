@@ -53,6 +53,9 @@ HALVES = {
     "traveller": ("fery", "chor", "reno", "bryo"),
     "neighbour": ("velmo", "grid", "kiln", "teas"),
 }
+# A set kept back: nothing is learnt from it.
+UNLEARNT = {"settler": ("kel", "mil", "cho", "lin")}
+PROJECTS = HALVES | UNLEARNT
 SHOWN = 5
 NOW = 1_790_000_000.0
 KINDS = ("shared words", "other words", "told", "other language", "long prompt", "follow-up")
@@ -104,7 +107,9 @@ class Answer:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="run methods whose name contains this")
-    parser.add_argument("--half", choices=[*HALVES, DOCS], action="append", help="run on this half")
+    parser.add_argument(
+        "--half", choices=[*PROJECTS, DOCS], action="append", help="run on this half"
+    )
     parser.add_argument("--show", help="print the questions of this kind that showed nothing right")
     given = parser.parse_args()
     rows: list[list[str | int | float]] = []
@@ -135,7 +140,7 @@ def measured(
         return [["each", *row] for row in figures(list(asked_of_docs(embedder)))], []
     rows: list[list[str | int | float]] = []
     drawn: list[Answer] = []
-    for store in ("each", "together") if len(HALVES[half]) > 1 else ("each",):
+    for store in ("each", "together") if len(PROJECTS[half]) > 1 else ("each",):
         answers = list(answered(half, embedder, together=store == "together"))
         rows += [[store, *row] for row in figures(answers)]
         if half in DRAWN and store == "each":
@@ -157,7 +162,8 @@ def methods() -> Iterator[tuple[str, Embedder | None]]:
 def memories() -> dict[str, list[MemoryDoc]]:
     """Each project's memories, as `reverie remember` would write them."""
     found: dict[str, list[MemoryDoc]] = {}
-    for line in (FOLDER / "memories.jsonl").read_text().splitlines():
+    files = (FOLDER / "memories.jsonl", FOLDER / "unlearnt" / "memories.jsonl")
+    for line in (line for file in files for line in file.read_text().splitlines()):
         row = json.loads(line)
         made = draft(row["text"])
         doc = MemoryDoc(
@@ -174,7 +180,8 @@ def memories() -> dict[str, list[MemoryDoc]]:
 
 
 def questions(half: str) -> list[Asked]:
-    text = (FOLDER / f"questions_{half.replace(' ', '_')}.jsonl").read_text()
+    folder = FOLDER / "unlearnt" if half in UNLEARNT else FOLDER
+    text = (folder / f"questions_{half.replace(' ', '_')}.jsonl").read_text()
     return [
         Asked(
             row["kind"],
@@ -190,7 +197,7 @@ def questions(half: str) -> list[Asked]:
 def answered(half: str, embedder: Embedder | None, *, together: bool) -> Iterator[Answer]:
     """Every question put to its store, and the unrelated prompts to all of them."""
     known = memories()
-    projects = HALVES[half]
+    projects = PROJECTS[half]
     stores = [projects] if together else [(project,) for project in projects]
     for store in stores:
         with tempfile.TemporaryDirectory() as folder:
