@@ -160,6 +160,31 @@ def test_a_reader_that_goes_away_is_seen_before_anything_is_said(place: Place) -
     assert done.stderr == ""
 
 
+def test_what_was_decided_is_done_though_nothing_reads_the_diff(place: Place) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [*REVERIE, "install", "claude-code", "--yes"],
+        cwd=place.root,
+        env=environment(place),
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+    listed = subprocess.run(
+        [*REVERIE, "install", "claude-code", "--dry-run"],
+        cwd=place.root,
+        env=environment(place),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "+" not in listed.stdout
+
+
 def test_an_interrupt_is_clean(place: Place) -> None:
     """A pipe in place of a transcript keeps it reading until the test says stop."""
     path = place.journal("s1", *talk(1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -12,7 +11,13 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reverie.cli.invocation import Invocation, printable, reverie_command, shared_options
+from reverie.cli.invocation import (
+    Invocation,
+    printable,
+    reverie_command,
+    shared_options,
+    stop_printing,
+)
 from reverie.errors import ReverieError
 
 if TYPE_CHECKING:
@@ -126,8 +131,7 @@ class LazyGroup(click.Group):
         except ReverieError as error:
             raise Failed(str(error)) from error
         except BrokenPipeError:
-            # The reader closed the pipe (`reverie … | head`): exit quietly.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            stop_printing()
             ctx.exit(0)
         except OSError as error:
             # Disk and permission errors: print one line, not a traceback.

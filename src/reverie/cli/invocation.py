@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
@@ -248,3 +249,8 @@ def reverie_command(**attributes: Any) -> Callable[[Callable[..., None]], click.
         return command
 
     return decorate
+
+
+def stop_printing() -> None:
+    """Nothing reads the output any more (`reverie … | head`): what follows goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

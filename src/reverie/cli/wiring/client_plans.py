@@ -14,6 +14,7 @@ from reverie.cli.invocation import (
     console,
     patch_lines,
     print_lines,
+    stop_printing,
 )
 from reverie.cli.memories import shown_path
 from reverie.clients.install.clients import CLIENTS
@@ -132,7 +133,13 @@ def settle(
     """Show the plans and ask; True when they are to be carried out."""
     empty = all(plan.empty for plan in plans)
     if not frame.as_json and not frame.quiet:
-        print_lines(console(), _plan_lines(app, plans, notes))
+        try:
+            print_lines(console(), _plan_lines(app, plans, notes))
+        except BrokenPipeError:
+            if not asked:
+                raise
+            # `--yes` decided it, whether or not the diff is read to its end.
+            stop_printing()
     if dry or empty:
         return False
     if not asked:
