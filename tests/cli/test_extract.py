@@ -115,6 +115,7 @@ class TestWithAModel:
         assert last.startswith("1 saved, 0 waiting in the inbox; anthropic:claude-haiku-5-5, $0.0")
         assert len(provider.requests) == 1
         assert "Nothing is new since the last time" in run(*options).stderr
+        assert run(*options, "--dry-run").stdout.startswith("Nothing is new since the last time")
 
     def test_the_rules_need_no_yes(self, options: tuple[str, ...], provider: Provider) -> None:
         done = run(*options, "--no-model")

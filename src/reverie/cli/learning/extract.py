@@ -106,7 +106,8 @@ def _show_plan(frame: Invocation, app: Workspace, plan: ReadingPlan) -> None:
     rows = [_row(one.name, _by_rules(app, one), dry_run=True) for one in plan.open]
     skipped = _skipped(plan)
     data = {"plan": _plan_json(plan), "dry_run": True, "sessions": rows, "skipped": skipped}
-    frame.show(data, [f"Would read {_plan_line(plan)}.", *_session_lines(data)])
+    would = "Would read " if plan.open else ""
+    frame.show(data, [f"{would}{_plan_line(plan)}.", *_session_lines(data)])
 
 
 def _read_now(frame: Invocation, app: Workspace, plan: ReadingPlan) -> None:
