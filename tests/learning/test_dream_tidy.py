@@ -103,7 +103,7 @@ def test_what_is_pinned_broken_or_history_is_left_alone() -> None:
 
 
 def test_a_memory_without_cues_is_given_some_and_keeps_all_else() -> None:
-    text = "The newsletter goes out on Thursdays."
+    text = "The newsletter goes out through Brevo on Thursdays."
     before = with_index({"a.md": memory(text), "b.md": memory("Own words.", cues=("mine",))})
     made = tidied(before, TODAY)
     given = parsed(made.files["a.md"], "a.md")
