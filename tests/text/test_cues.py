@@ -2,6 +2,7 @@
 
 import pytest
 
+from reverie.text import thesaurus
 from reverie.text.cues import LONGEST, MOST, MOST_GIVEN, cues_for, given
 
 
@@ -54,3 +55,8 @@ def test_no_cue_is_a_word_of_the_text_in_another_form() -> None:
 def test_given_cues_are_kept_short_and_once() -> None:
     assert given(("on  call", "On Call", "", "x" * (LONGEST + 1))) == ("On Call",)
     assert len(given(tuple(f"word {n}" for n in range(50)))) == MOST_GIVEN
+
+
+def test_a_unit_is_no_programming_language() -> None:
+    assert not thesaurus.groups_by_word("It stops at 80 °C.")["c"]
+    assert thesaurus.groups("It is written in Rust.") & thesaurus.groups("Which language is it?")

@@ -17,7 +17,7 @@ from reverie.text import words as languages
 from reverie.text.words import plain_words, stem
 
 # Changes when the same text would give other groups: an index built before must be built again.
-VERSION = "2"
+VERSION = "3"
 _ABROAD = {"de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
 _FOLDER = Path(__file__).with_name("thesaurus")
 # What the term of a group begins with; no word does.
