@@ -8,7 +8,9 @@ a note counts; later ones explain it.
 - "from … to", "between … and", "during", "only on": both.
 - "this week", "next month": both, for a state ("I am on call") or a ban ("no deploys"). A change
   ("Mira joins next week") goes on being true, so it gets no end.
-- An event or a deadline ("the demo is on", "due on") is over the day after.
+- An event or a deadline ("the demo is on", "due on", "ends on") is over the day after, if the statement says
+  nothing else: "the insurance is with Helvion, renewal is due on 15 January" stays true.
+- A limit in a later clause ("…, it is closed until Monday") does not limit what an earlier clause states.
 - "by" a date gives nothing: what must be done by then, or goes away then, is still to be known later.
 - A habit ("every Friday") or a story ("it was down until Friday") gives nothing.
 
@@ -23,6 +25,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
+from reverie.text.clauses import follows_a_statement, is_alone
 from reverie.text.date_cues import EVENTS, SENTENCE_END, Cues, Sentences
 from reverie.text.date_languages import rules_for
 from reverie.text.dates import PROTECTED, absolute_dates
@@ -166,11 +169,15 @@ def _months(year: int, month: int, count: int, words: str) -> _Time | None:
 _UNTIL = (
     r"(?:until|till|'til|through|thru|up to|up until|valid to)"
     r" (?:and including |(?:the )?end of |(?!the (?:start|beginning|middle))(?:(?:the|our|my|his|her) )?(?:[^\W\d][\w-]* ){0,3}(?:on|of) )?"
-    r"|(?:ends?|expires?|finish(?:es)?|closes?) (?:on |at the end of )?|(?:last day is|is over on) "
     r"|bis (?:zum |einschließlich |inklusive |zum Ende (?:von )?|Ende (?:von )?)?(?:(?:der|die|das|dem) )?"
+    r"|jusqu['’](?:à la fin (?:de |du )?|au|à|en) ?(?:le )?"
+    r"|hasta (?:el (?:final de |fin de )?|la )?"
+)
+_ENDS = (
+    r"(?:ends?|expires?|finish(?:es)?|closes?) (?:on |at the end of )?|(?:last day is|is over on) "
     r"|(?:endet|enden|läuft ab|schließt) (?:am )?"
-    r"|jusqu['’](?:à la fin (?:de |du )?|au|à|en) ?(?:le )?|(?:se termine|expire|prend fin|s['’]arrête) (?:le )?"
-    r"|hasta (?:el (?:final de |fin de )?|la )?|(?:termina|acaba|vence|caduca|finaliza) (?:el )?"
+    r"|(?:se termine|expire|prend fin|s['’]arrête) (?:le )?"
+    r"|(?:termina|acaba|vence|caduca|finaliza) (?:el )?"
 )
 _FROM = (
     r"(?:starting|beginning|effective|as of|in effect from|valid from|no longer (?:[\w-]+ ){0,6}from|since)"
@@ -252,6 +259,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     written = {
         "range": "|".join(f"(?:{one.format(d=_D)})" for one in _RANGES),
         "until": rf"(?:{_UNTIL}){_D}",
+        "ends": rf"(?:{_ENDS}){_D}",
         "from": rf"(?:{_FROM}){_D}|from {_D},? on(?:wards?)?\b|von {_D} an\b|^from {_D}",
         "only": _ONLY,
         "period": rf"{start}{_D}(?! (?:is|was|are|will|ist|est|es)\b)|(?<!for )(?<!of )(?<!from )(?<!about )(?<!in ){_D}(?=[.!]?$)",
@@ -289,12 +297,14 @@ class _Frames:
         at = self.text.index(_OPEN)
         side = Sentences(self.text, self.cues).direction(at, at + 1)
         if side not in {"habit", "past"}:
-            order = (*order, self._event, self._away, self._period)
+            order = (*order, self._ended, self._event, self._away, self._period)
         return next((found for read in order if (found := read()) is not None), Validity())
 
     def _matches(self, name: str) -> Iterator[tuple[re.Match[str], list[_Time]]]:
         for match in _patterns()[name].finditer(self.text):
-            yield match, [self.dates[int(one)] for one in match.groups() if one is not None]
+            if name == "range" or not follows_a_statement(self.text, match.end()):
+                dates = [self.dates[int(one)] for one in match.groups() if one is not None]
+                yield match, dates
 
     def _has(self, name: str) -> bool:
         return _patterns()[name].search(self.text) is not None
@@ -318,9 +328,15 @@ class _Frames:
     def _only(self) -> Validity | None:
         return next((self._held(t.first, t.last, m) for m, (t,) in self._matches("only")), None)
 
+    def _ended(self) -> Validity | None:
+        for match, (time,) in self._matches("ends"):
+            if is_alone(self.text, match.end()):
+                return self._held(None, time.last, match)
+        return None
+
     def _event(self) -> Validity | None:
         for match, (time,) in self._matches("event"):
-            if time.is_day:
+            if time.is_day and is_alone(self.text, match.end()):
                 return self._held(None, time.last, match)
         return None
 
