@@ -43,8 +43,14 @@ class Language:
     week_of: str
     coming: str
     until: str
+    # Before a month.
+    in_month: str
     # Habits, future, past, and words that look like past but show no tense.
     cues: tuple[str, str, str, str]
+    # Verbs in the present that with a day of a month speak of the future.
+    present: str
+    # A span that is a date only if the sentence speaks of the future.
+    within: str = r"(?!)"
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -57,7 +63,7 @@ _GERMAN = Language(
     common=word_set(
         "der die das und ist ein eine nicht wir mit für den dem auf wird am im zu bis ab seit"
         " vom zum ich kein keine war bei nur gilt sind diese dieser nächste nächsten letzte"
-        " letzten woche wochen heute gestern morgen übermorgen monat sich auch noch hat haben"
+        " letzten woche wochen tagen zwei drei vier fünf ende mitte nach heute gestern morgen übermorgen monat sich auch noch hat haben"
     ),
     offsets=(
         (r"heute(?! (?:morgen|früh|nacht|abend))", 0),
@@ -89,6 +95,7 @@ _GERMAN = Language(
     week_of="die Woche vom ",
     coming=r"(?P<head>in den|die|für die) nächsten {number} {unit}",
     until="bis ",
+    in_month="in ",
     cues=(
         r"jede[nrsm]?|jeweils|immer|nie|niemals|meistens|normalerweise|regelmäßig|täglich|wöchentlich"
         r"|monatlich|jährlich|Geburtstag|Jahrestag|(?:mon|diens|donners|frei|sams|sonn)tags|mittwochs",
@@ -99,13 +106,18 @@ _GERMAN = Language(
         r"|(?:hat|haben|ist|sind|bin|habe)\b[^.!?\n]{0,80}?\bge[a-zäöüß]{2,20}(?:t|en)",
         r"(?:ist|sind)\b[^.!?\n]{0,60}?\b(?:geplant|gesperrt|geschlossen|gedacht|geöffnet)",
     ),
+    present=(
+        r"singt|spielt|zieht|ziehen|übernimmt|übernehmen|löst|reist|fährt|fahren|fliegt|fliegen|besucht|bekommt"
+        r"|öffnet|eröffnet|schließt|wechselt|geht|trifft|treffen|heiratet|heiraten|tritt"
+    ),
+    within=r"in {number} {unit}",
 )
 _FRENCH = Language(
     names=FRENCH,
     common=word_set(
         "le la les des est une un du et dans pour que qui sur avec pas nous au jusqu partir"
         " depuis ce cette je on sera avant il en ne prochain prochaine dernier dernière de"
-        " semaine aujourd hui demain hier je suis sont ont plus"
+        " à deux trois quatre semaine semaines jours aujourd hui demain hier je suis sont ont plus"
     ),
     offsets=(
         (r"aujourd['’]hui", 0),
@@ -139,10 +151,11 @@ _FRENCH = Language(
     week_of="la semaine du ",
     coming=r"(?P<head>(?:pendant|pour) les) {number} prochaine?s {unit}",
     until="jusqu'au ",
+    in_month="en ",
     cues=(
         r"chaque|tous les|toutes les|toujours|jamais|souvent|d['’]habitude|normalement|anniversaire"
         r"|quotidien\w*|hebdomadaire\w*|mensuel\w*|annuel\w*",
-        r"sera|seront|aura|auront|va|vont|allons|commence|commencera|démarre|débute|prévue?s?|doit|doivent"
+        r"irai|irons|iront|sera|seront|aura|auront|va|vont|allons|commence|commencera|démarre|débute|prévue?s?|doit|doivent"
         r"|expire|se termine|a lieu|aura lieu|\w{3,20}(?:eront|erons)"
         r"|(?:réunion|lancement|démo|audit|atelier|examen|conférence|maintenance|mariage|échéance"
         r"|date limite|entretien|livraison|sortie|gel)\b[^.!?\n]{0,40}? est",
@@ -150,13 +163,17 @@ _FRENCH = Language(
         r"|(?:est|sont|suis|sommes) (?:tombé|parti|arrivé|venu|allé|resté|sorti|né|devenu|passé)e?s?",
         r"(?:a|avons|ont|ai|est|sont) (?:prévu|décidé|reporté|fermé)e?s?",
     ),
+    present=(
+        r"chante|joue|arrive|arrivent|part|partons|partent|déménage|déménageons|déménagent|ouvre|ferme|reprend"
+        r"|devient|prend|visite|vient|viennent|voyage|se marie|se marient|succède|remplace|a (?:son|sa|un|une)"
+    ),
 )
 _SPANISH = Language(
     names=SPANISH,
     common=word_set(
         "el la los las que es una un y en con para por del no se al lo hasta desde partir esta"
         " este nosotros está será antes próximo próxima pasado de semana hoy ayer mañana estoy"
-        " están estamos su hay"
+        " están estamos su hay dentro dos tres cuatro semanas días finales mediados"
     ),
     offsets=(
         (r"hoy", 0),
@@ -194,10 +211,11 @@ _SPANISH = Language(
     week_of="la semana del ",
     coming=r"(?P<head>(?:durante|en) (?:las|los)) próxim[oa]s {number} {unit}",
     until="hasta el ",
+    in_month="en ",
     cues=(
         r"cada|todos los|todas las|siempre|nunca|normalmente|a menudo|cumpleaños|aniversario|diari\w+"
         r"|semanal\w*|mensual\w*|anual\w*|los (?:lunes|martes|miércoles|jueves|viernes|sábados|domingos)",
-        r"será|serán|tendrá|habrá|voy a|va a|van a|vamos a|empieza|comienza|termina|vence|caduca"
+        r"iré|iremos|será|serán|tendrá|habrá|voy a|va a|van a|vamos a|empieza|comienza|termina|vence|caduca"
         r"|previst[oa]s?|programad[oa]s?|planead[oa]s?|\w{3,20}(?:rán?|ré)|(?!quer|esper)\w{2,20}[aei]remos"
         r"|(?:reunión|lanzamiento|demo|auditoría|taller|examen|conferencia|mantenimiento|boda|plazo"
         r"|fecha límite|entrevista|cita|entrega|evento)\b[^.!?\n]{0,40}? es",
@@ -205,5 +223,11 @@ _SPANISH = Language(
         r"|(?:he|ha|hemos|han) \w{2,20}(?:ado|ido|to|cho)",
         r"(?!)",
     ),
+    # "Cambiamos" may be past.
+    present=(
+        r"canta|toca|llega|llegan|sale|salen|viaja|viajan|vuela|abre|cierra|asume|sustituye|reemplaza|se muda|se mudan"
+        r"|cambia|cambian|vamos|viene|vienen|visita|tiene|tenemos|se casa|se casan"
+    ),
+    within=r"en {number} {unit}",
 )
 LANGUAGES = (_GERMAN, _FRENCH, _SPANISH)
