@@ -46,6 +46,12 @@ CHANGE = [
         "Hasta el final de la semana no hay ascensor",
         "Hasta el final de la semana del 2026-11-16 no hay ascensor",
     ),
+    ("Ab nächster Woche gilt der Plan", "Ab der Woche vom 2026-11-23 gilt der Plan"),
+    ("Übernächste Woche ist die Messe", "Die Woche vom 2026-11-30 ist die Messe"),
+    # the end of this month
+    ("Bis Ende des Monats ist die Straße zu", "Bis 2026-11-30 ist die Straße zu"),
+    ("Jusqu'à la fin du mois la cantine est fermée", "Jusqu'au 2026-11-30 la cantine est fermée"),
+    ("Hasta fin de mes la cantina está cerrada", "Hasta el 2026-11-30 la cantina está cerrada"),
     # spans
     ("In zwei Wochen beginnt die Messe", "Am 2026-12-02 beginnt die Messe"),
     ("Das Paket kommt in drei Tagen", "Das Paket kommt am 2026-11-21"),
@@ -74,6 +80,9 @@ CHANGE = [
     ("The choir sings in Delft on 9 February", "The choir sings in Delft on 2027-02-09"),
     ("Ana has her driving test on 9 February", "Ana has her driving test on 2027-02-09"),
     ("The school trip is on 21 June", "The school trip is on 2027-06-21"),
+    ("Das Konzert ist am 9. Februar", "Das Konzert ist am 2027-02-09"),
+    ("Le concert est le 9 février", "Le concert est le 2027-02-09"),
+    ("El concierto es el 9 de febrero", "El concierto es el 2027-02-09"),
     ("Ravi takes over on 1 January", "Ravi takes over on 2027-01-01"),
     ("Ravi übernimmt am 1. Januar die Kasse", "Ravi übernimmt am 2027-01-01 die Kasse"),
     ("Ravi devient trésorier le 1er janvier", "Ravi devient trésorier le 2027-01-01"),

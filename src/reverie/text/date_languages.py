@@ -169,7 +169,11 @@ def _coming(language: Language, place: Place) -> str | None:
 
 
 def _week(language: Language, step: int, place: Place) -> str:
-    return f"{language.week_of}{(monday_of(place.today) + timedelta(days=7 * step)).isoformat()}"
+    monday = monday_of(place.today) + timedelta(days=7 * step)
+    # "Ab nächster Woche".
+    dative = place.match[0].partition(" ")[0].endswith("er")
+    week = "der Woche vom " if dative and language.names is GERMAN else language.week_of
+    return f"{week}{monday.isoformat()}"
 
 
 def _month(language: Language, step: int, place: Place) -> str:

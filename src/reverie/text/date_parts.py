@@ -44,6 +44,8 @@ class Parts:
     until: str
     # Between a month and its year.
     of: str
+    # This month's end as a limit, written like the end of a named month.
+    month_end: str
     # This and the next week after a limit, and how a week is written there.
     week_end: str
     coming_week: str
@@ -62,6 +64,7 @@ ENGLISH_PARTS = Parts(
     edge=r"(?:mid[- ]|early |late |(?:the )?(?:middle|end|start|beginning) of )",
     limit=r"(?:until|till|through) late ",
     until="until ",
+    month_end=r"(?!)",
     of=" ",
     week_end=r"(?:until|till|through|by|before) the end of (?P<which>the|this|next) week",
     coming_week="next",
@@ -84,6 +87,7 @@ GERMAN_PARTS = Parts(
     edge=r"(?:Anfang|Mitte|Ende) ",
     limit=r"bis (?:zum )?Ende ",
     until="bis ",
+    month_end=r"bis (?:zum )?(?:Ende (?:des|dieses) Monats|Monatsende)",
     of=" ",
     week_end=r"(?:bis|vor) (?:zum )?Ende (?P<which>der|dieser|(?:der )?nächste[rn]) Woche",
     coming_week="nächst",
@@ -105,6 +109,7 @@ FRENCH_PARTS = Parts(
     edge=r"(?:mi-|fin |début |la (?:fin|mi) (?:de |d['’])|le début (?:de |d['’]))",
     limit=r"jusqu['’]à (?:la )?fin (?:de |d['’])?",
     until="jusqu'au ",
+    month_end=r"jusqu['’]à (?:la )?fin du mois|jusqu['’]à la fin de ce mois",
     of=" ",
     week_end=r"(?:jusqu['’]à|d['’]ici|avant) la fin de (?P<which>la|cette) semaine(?P<next> prochaine)?",
     coming_week="prochain",
@@ -125,6 +130,7 @@ SPANISH_PARTS = Parts(
     edge=r"(?:a )?(?:principios|mediados|finales|fines) de ",
     limit=r"hasta (?:finales|fines|(?:el )?(?:final|fin)) de ",
     until="hasta el ",
+    month_end=r"hasta (?:el )?(?:fin|final|finales|fines) (?:de|del|de este) mes",
     of=" de ",
     week_end=r"(?:hasta|antes de|para)l? ?(?:el )?(?:final|fin) de (?P<which>la|esta) (?P<next>próxima )?semana"
     r"(?P<later> que viene)?",
@@ -155,6 +161,7 @@ def rules_of(parts: Parts) -> Iterator[Rule]:
     # "December 3", "March 2027", "marzo de 2027".
     month += r"\b(?!\.?,? (?:del? )?\d)"
     yield _rule(rf"{parts.limit}{month}", partial(_limit, parts))
+    yield _rule(parts.month_end, partial(_month_end, parts))
     lead = rf"(?:(?P<lead>{parts.ahead}|{parts.back}) )?"
     yield _rule(rf"{lead}(?P<edge>{parts.edge}){month}", partial(_month_part, parts))
     yield _rule(rf"{parts.week_end}(?!,? (?:of|vom|du|del)\b)", partial(_week_end, parts))
@@ -192,9 +199,16 @@ def _limit(parts: Parts, place: Place) -> str | None:
     if place.direction not in (None, "future"):
         return None
     last = nearest(month_number(place["month"]), 28, place.today, future=True)
-    if last is None:
-        return None
-    return f"{parts.until}{(months_on(last.replace(day=1), 1) - timedelta(days=1)).isoformat()}"
+    return _until_the_end(parts, last) if last else None
+
+
+def _month_end(parts: Parts, place: Place) -> str | None:
+    return _until_the_end(parts, place.today) if place.direction in (None, "future") else None
+
+
+def _until_the_end(parts: Parts, month: date) -> str:
+    last = months_on(month.replace(day=1), 1) - timedelta(days=1)
+    return f"{parts.until}{last.isoformat()}"
 
 
 def _month_part(parts: Parts, place: Place) -> str | None:

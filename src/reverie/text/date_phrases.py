@@ -87,9 +87,13 @@ _GERMAN = Language(
     weekday=r"(?P<lead>am |bis (?:zum )?|ab |seit |spätestens (?:am |bis ))(?P<day>{weekday})(?!,? (?:dem )?\d| (?:bis|und|oder)\b)",
     ranges=((r"vom ", r" bis (?:zum )?"), (r"zwischen dem ", r" und (?:dem )?")),
     weeks=(
-        (r"diese Woche", 0),
-        (r"(?<!der )nächste Woche", 1),
-        (r"(?<!der )(?:letzte|vorige|vergangene) Woche", -1),
+        (r"diese Woche|(?<=ab )dieser Woche", 0),
+        (r"(?<!der )nächste Woche|(?<=ab )nächster Woche", 1),
+        (r"(?<!der )übernächste Woche|(?<=ab )übernächster Woche", 2),
+        (
+            r"(?<!der )(?:letzte|vorige|vergangene) Woche|(?<=seit )(?:letzter|voriger|vergangener) Woche",
+            -1,
+        ),
     ),
     months=((r"diesen Monat", 0), (r"nächsten Monat", 1), (r"(?:letzten|vorigen) Monat", -1)),
     week_of="die Woche vom ",
@@ -101,7 +105,8 @@ _GERMAN = Language(
         r"|monatlich|jährlich|Geburtstag|Jahrestag|(?:mon|diens|donners|frei|sams|sonn)tags|mittwochs",
         r"wird|werden|werde|geplant|fällig|findet|startet|beginnt|endet|läuft|soll|sollen|kommt"
         r"|(?:Termin|Treffen|Besprechung|Meeting|Release|Launch|Freeze|Demo|Audit|Workshop|Prüfung"
-        r"|Konferenz|Wartung|Umzug|Hochzeit|Abgabe|Frist|Abgabetermin) ist",
+        r"|Konferenz|Wartung|Umzug|Hochzeit|Abgabe|Frist|Abgabetermin|Konzert|Ausflug|Turnier|Auftritt"
+        r"|Aufführung|Rennen|Beerdigung|Operation|Untersuchung|Klassenfahrt|Lieferung|Feier|Flug) ist",
         r"war|waren|wurde|wurden|hatte|hatten|gab|ging|kam|lief|begann|startete|endete|fiel|sagte"
         r"|(?:hat|haben|ist|sind|bin|habe)\b[^.!?\n]{0,80}?\bge[a-zäöüß]{2,20}(?:t|en)",
         r"(?:ist|sind)\b[^.!?\n]{0,60}?\b(?:geplant|gesperrt|geschlossen|gedacht|geöffnet)",
@@ -158,14 +163,14 @@ _FRENCH = Language(
         r"irai|irons|iront|sera|seront|aura|auront|va|vont|allons|commence|commencera|démarre|débute|prévue?s?|doit|doivent"
         r"|expire|se termine|a lieu|aura lieu|\w{3,20}(?:eront|erons)"
         r"|(?:réunion|lancement|démo|audit|atelier|examen|conférence|maintenance|mariage|échéance"
-        r"|date limite|entretien|livraison|sortie|gel)\b[^.!?\n]{0,40}? est",
+        r"|date limite|entretien|livraison|sortie|gel|concert|excursion|tournoi|spectacle|rendez-vous|voyage|opération)\b[^.!?\n]{0,40}? est",
         r"était|étaient|avait|avaient|(?:ai|as|a|avons|avez|ont) (?:été|eu|\w{2,20}(?:é|i|u|is)e?s?)"
         r"|(?:est|sont|suis|sommes) (?:tombé|parti|arrivé|venu|allé|resté|sorti|né|devenu|passé)e?s?",
         r"(?:a|avons|ont|ai|est|sont) (?:prévu|décidé|reporté|fermé)e?s?",
     ),
     present=(
         r"chante|joue|arrive|arrivent|part|partons|partent|déménage|déménageons|déménagent|ouvre|ferme|reprend"
-        r"|devient|prend|visite|vient|viennent|voyage|se marie|se marient|succède|remplace|a (?:son|sa|un|une)"
+        r"|devient|revient|reviennent|prend|visite|vient|viennent|voyage|se marie|se marient|succède|remplace|a (?:son|sa|un|une)"
     ),
 )
 _SPANISH = Language(
@@ -218,7 +223,7 @@ _SPANISH = Language(
         r"iré|iremos|será|serán|tendrá|habrá|voy a|va a|van a|vamos a|empieza|comienza|termina|vence|caduca"
         r"|previst[oa]s?|programad[oa]s?|planead[oa]s?|\w{3,20}(?:rán?|ré)|(?!quer|esper)\w{2,20}[aei]remos"
         r"|(?:reunión|lanzamiento|demo|auditoría|taller|examen|conferencia|mantenimiento|boda|plazo"
-        r"|fecha límite|entrevista|cita|entrega|evento)\b[^.!?\n]{0,40}? es",
+        r"|fecha límite|entrevista|cita|entrega|evento|concierto|excursión|torneo|vuelo|viaje|operación)\b[^.!?\n]{0,40}? es",
         r"fue|fueron|era|eran|estaba|estaban|hubo|tuvo|tuvimos|hicimos|\w{2,20}(?:ó|aron|ieron)"
         r"|(?:he|ha|hemos|han) \w{2,20}(?:ado|ido|to|cho)",
         r"(?!)",
@@ -226,7 +231,7 @@ _SPANISH = Language(
     # "Cambiamos" may be past.
     present=(
         r"canta|toca|llega|llegan|sale|salen|viaja|viajan|vuela|abre|cierra|asume|sustituye|reemplaza|se muda|se mudan"
-        r"|cambia|cambian|vamos|viene|vienen|visita|tiene|tenemos|se casa|se casan"
+        r"|cambia|cambian|vamos|vuelve|vuelven|viene|vienen|visita|tiene|tenemos|se casa|se casan"
     ),
     within=r"en {number} {unit}",
 )
