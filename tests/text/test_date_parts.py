@@ -59,6 +59,7 @@ CHANGE = [
     ("En dos semanas empieza la feria", "El 2026-12-02 empieza la feria"),
     # a month from which something holds
     ("From April on the meeting is in room 4", "From 2027-04 on the meeting is in room 4"),
+    ("From 1 January Ravi is the treasurer", "From 2027-01-01 Ravi is the treasurer"),
     ("Tariff B applies from February", "Tariff B applies from 2027-02"),
     ("Jana works part-time from February.", "Jana works part-time from 2027-02."),
     (
@@ -149,6 +150,7 @@ def test_no_date_in_it(text: str) -> None:
         ("Until the end of the week the lift is out", None, date(2026, 11, 22)),
         ("Hasta el final de la semana no hay ascensor", None, date(2026, 11, 22)),
         ("Ravi takes over as treasurer on 1 January", date(2027, 1, 1), None),
+        ("From 1 January Ravi is the treasurer", date(2027, 1, 1), None),
         ("Ravi wird am 1. Januar Kassenwart", date(2027, 1, 1), None),
         ("Ravi devient trésorier le 1er janvier", date(2027, 1, 1), None),
         ("Ravi asume la tesorería el 1 de enero", date(2027, 1, 1), None),

@@ -154,7 +154,10 @@ def _is_notice(place: Place) -> bool:
 
 
 def _month_day(place: Place) -> str | None:
-    direction = _leaning(place) or ("future" if place.is_present else None)
+    direction = _leaning(place)
+    opens = place.match["lead"] == "From" and place.direction is None
+    if direction is None and (opens or place.is_present):
+        direction = "future"
     if direction is None or (place["month"] in {"may", "march"} and _counts_things(place)):
         return None
     month = month_number(place["month"] or place["month2"])
