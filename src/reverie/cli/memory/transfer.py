@@ -44,7 +44,8 @@ def import_command(
     PATHS are folders of markdown such as an Obsidian vault or basic-memory's notes (one memory per
     file), an AGENTS.md, CLAUDE.md, GEMINI.md or other single file (one memory per statement), exports
     of Mem0, Letta, Claude.ai or ChatGPT, or of `reverie export`. Items that are known, are not
-    memories, or contain a secret are reported. The folder person/ of an export is about you; the rest
+    memories, or contain a secret are reported. Relative dates in markdown count from the day the file was
+    last changed; where no day is known, they stay and are reported. The folder person/ of an export is about you; the rest
     goes to this project, unless --scope says otherwise. On a terminal the plan is shown first.
 
     \b
@@ -99,6 +100,7 @@ def _saved_json(of: OpenMemory, source: str, what: Prepared) -> dict[str, Any]:
         "name": memory.name,
         "type": memory.type,
         "dates": [{"before": change.before, "after": change.after} for change in what.dates],
+        "undated": list(what.undated),
         "secrets": list(what.secrets),
     }
 
@@ -111,7 +113,12 @@ def _import_lines(data: dict[str, Any], plan: ImportPlan) -> Iterator[str]:
     for row in imported:
         removed = f" (removed: {', '.join(row['secrets'])})" if row["secrets"] else ""
         left = f" (not taken over: {', '.join(row['dropped'])})" if row["dropped"] else ""
-        yield f"  + {row['file']}  {row['name']}{removed}{left}"
+        vague = (
+            f" (day of writing unknown, left: {', '.join(row['undated'])})"
+            if row["undated"]
+            else ""
+        )
+        yield f"  + {row['file']}  {row['name']}{removed}{left}{vague}"
     yield from (f"  - {row['source']}: {row['reason']}" for row in declined)
     for memory, revision in plan.revisions:
         yield f"  {undo_hint(revision, team=memory.team)}"

@@ -76,6 +76,8 @@ class Prepared:
     related: tuple[Related, ...] = ()
     # The memory it replaces: given by the caller, or inferred from its words.
     replaces: str | None = None
+    # Relative dates that stay, since the day of writing is unknown.
+    undated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,18 +65,22 @@ class Found:
     dropped: tuple[str, ...] = ()
 
 
-def read_pile(files: Mapping[str, bytes]) -> list[Found]:
-    """Read a folder of markdown files or an unpacked export: each file is one memory."""
+def read_pile(files: Mapping[str, bytes], written: Mapping[str, date] | None = None) -> list[Found]:
+    """Read a folder of markdown files or an unpacked export: each file is one memory.
+
+    Relative dates in a markdown file count from the day it was written, if that is known.
+    """
+    days = written or {}
     found: list[Found] = []
     for name in sorted(files):
         if name.endswith(".md"):
-            found += [] if is_index(name) else [_loose(name, files[name])]
+            found += [] if is_index(name) else [_loose(name, files[name], days.get(name))]
         elif name.endswith(EXPORTS):
             found += read_file(name, files[name])
     return found
 
 
-def read_file(name: str, data: bytes) -> list[Found]:
+def read_file(name: str, data: bytes, written: date | None = None) -> list[Found]:
     """Read one file by its content: a .zip, JSON, a memory, or a long file to split."""
     if len(data) > LARGEST_PILE:
         raise InputError(f"{name} has {len(data):,} bytes; at most {LARGEST_PILE:,} are imported")
@@ -90,8 +94,8 @@ def read_file(name: str, data: bytes) -> list[Found]:
         return [Found(name, refused)]
     memory = topics.parse(data, PurePosixPath(name).name)
     if memory.problem == frontmatter.ABSENT:
-        return list(_split(name, memory.body))
-    return [_loose(name, data)]
+        return list(_split(name, memory.body, written))
+    return [_loose(name, data, written)]
 
 
 # What `zipfile` raises for archives that were cut or changed.
@@ -119,7 +123,7 @@ def _not_text(data: bytes) -> Declined | None:
     return Declined("it is not text in UTF-8", "convert it, or export it as text")
 
 
-def _loose(name: str, data: bytes) -> Found:
+def _loose(name: str, data: bytes, written: date | None = None) -> Found:
     """Read a file that is one memory; its keys are kept, except those that express trust."""
     if (refused := _not_text(data)) is not None:
         return Found(name, refused)
@@ -140,6 +144,8 @@ def _loose(name: str, data: bytes) -> Found:
             description=memory.description or None,
             origin="import",
             original=memory,
+            # Reverie dated its own memories when it wrote them.
+            said=written if memory.created is None else None,
             # Reverie's exports keep personal memories in the folder `person`.
             scope="person" if split(name)[0] == "person" else None,
         )
@@ -148,7 +154,7 @@ def _loose(name: str, data: bytes) -> Found:
         return Found(name, Declined(memory.problem, "correct the file, then import it again"))
     title, text = _titled(memory.body)
     source = (f"import:{name}",)
-    return Found(name, NewMemory(text, name=title, origin="import", source=source))
+    return Found(name, NewMemory(text, name=title, origin="import", source=source, said=written))
 
 
 def _untrusted(memory: Topic) -> tuple[Topic, tuple[str, ...]]:
@@ -169,7 +175,7 @@ def _titled(text: str) -> tuple[str | None, str]:
     return None, text.strip()
 
 
-def _split(name: str, text: str) -> Iterator[Found]:
+def _split(name: str, text: str, written: date | None) -> Iterator[Found]:
     """Split an instruction file or a list of notes into memories."""
     instructs = PurePosixPath(name).name.casefold() in _INSTRUCTIONS
     for number, piece in enumerate(pieces(text), 1):
@@ -181,6 +187,7 @@ def _split(name: str, text: str) -> Iterator[Found]:
             piece.text,
             description=described,
             origin="import",
+            said=written,
             source=(f"import:{place}",),
             from_instructions=instructs,
         )

@@ -100,7 +100,8 @@ class Keeper(Upkeep):
             fresh, more = self._imported(new.original, made, new, free)
             kinds = tuple(dict.fromkeys((*kinds, *more)))
         refusal = judging.too_large(fresh) or self._team_refusal(made, kinds)
-        return refusal or Prepared(fresh, dates, kinds, near.related, near.replaces)
+        undated = self._undated(new)
+        return refusal or Prepared(fresh, dates, kinds, near.related, near.replaces, undated)
 
     def near(
         self, new: NewMemory, entries: Sequence[ManifestEntry], body_of: Callable[[str], str]
@@ -170,6 +171,12 @@ class Keeper(Upkeep):
         if new.said is None and new.origin == "import":
             return new.text, ()
         return absolute_dates(new.text, new.said or self._today())
+
+    def _undated(self, new: NewMemory) -> tuple[str, ...]:
+        """Relative dates of an import without a day."""
+        if new.said is not None or new.origin != "import":
+            return ()
+        return tuple(change.before for change in absolute_dates(new.text, self._today())[1])
 
     def _limited(self, new: NewMemory, text: str) -> NewMemory:
         """Set the period of validity from its words, unless the caller gave one."""
