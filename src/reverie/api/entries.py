@@ -19,7 +19,7 @@ from reverie.core.messages import new_message
 from reverie.core.usage import EXTRACT
 from reverie.errors import InputError
 from reverie.files import atomic
-from reverie.memory.changes.draft import Declined, NewMemory, Remembered, draft
+from reverie.memory.changes.draft import Declined, NewMemory, Remembered
 from reverie.memory.changes.exports import Exported, as_json, as_zip, exported
 from reverie.memory.format import topic as topics
 from reverie.memory.format.revisions import Author
@@ -184,6 +184,7 @@ class Entries:
     ) -> StoredMemory:
         """Change a memory in place; what is left out stays, `metadata` is replaced as a whole.
 
+        Dates in a new text become absolute; a name and description made from the old text follow it.
         The history keeps the old text. For a fact that changed, `remember(…, supersedes=id)` keeps
         both in memory.
         """
@@ -194,9 +195,7 @@ class Entries:
         if text is not None:
             if not text.strip():
                 raise InputError("the new text is empty; to remove a memory use delete(id)")
-            fresh = fresh.with_(body=f"{text.strip()}\n")
-            if description is None:
-                fresh = fresh.with_(description=draft(text).description)
+            fresh = memory.keeper.rewritten(stored.topic, fresh, text)
         if metadata is not None:
             fresh = fresh.with_metadata(metadata)
         if topics.render(fresh) != topics.render(stored.topic):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import date, datetime
 
 from reverie.errors import InputError, WriteConflict
 from reverie.memory.changes import judging
@@ -20,6 +19,7 @@ from reverie.memory.changes.draft import (
     Prepared,
     Remembered,
     draft,
+    headline,
 )
 from reverie.memory.changes.judging import ImportBatch, Neighbours
 from reverie.memory.changes.pointers import pointed, unpointed
@@ -107,7 +107,7 @@ class Keeper(Upkeep):
     ) -> Neighbours:
         """Memories of another scope that are similar to a new one."""
         made, _ = self._drafted(self._dated(new)[0], new)
-        return judging.neighbours(made, entries, body_of)
+        return judging.neighbours(made, _headlines(entries), body_of)
 
     def retire(self, file: str, by: str, author: Author) -> Outcome:
         """Let an existing memory replace another; both files are kept."""
@@ -229,7 +229,7 @@ class Keeper(Upkeep):
         found = dict.fromkeys(entry for text in texts for entry in find(text))
         if not batch.is_whole and len(found) < MOST_WEIGHED:
             found |= dict.fromkeys(self.store.some((), newest=MOST_WEIGHED - len(found)))
-        return list(found)
+        return _headlines(found)
 
     def _saved_before(self, new: NewMemory) -> str | None:
         """The memory, other than the one to be replaced, that already says the same."""
@@ -317,5 +317,7 @@ class Keeper(Upkeep):
             lambda index: pointed(unpointed(index, old.topic.file), fresh),
         )
 
-    def _today(self) -> date:
-        return datetime.fromtimestamp(self._clock.now()).astimezone().date()
+
+def _headlines(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
+    """Memories as the judge of likeness compares them: one sentence each."""
+    return [replace(one, description=headline(one.name, one.description)) for one in entries]
