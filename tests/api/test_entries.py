@@ -129,6 +129,14 @@ class TestChanging:
         assert texts(memory) == ["The clinic opens at 8"]
         with pytest.raises(InputError, match="use delete"):
             memory.update(entry.id, "  ")
+        with pytest.raises(InputError, match="not text"):
+            memory.update(entry.id, "The clinic\0opens")
+
+    def test_a_greeting_and_an_unknown_format_are_refused(self, memory: Memory) -> None:
+        [refused] = memory.add("hi").declined
+        assert "a greeting" in refused.reason
+        with pytest.raises(InputError, match=r"nothing is exported as \.gz"):
+            memory.export(memory.directory.parent / "x.tar.gz")
 
     def test_what_was_made_from_the_old_text_follows_the_new_one(self, memory: Memory) -> None:
         [entry] = memory.add("The night pharmacy is on Kanalstraat 8. It rings.").results

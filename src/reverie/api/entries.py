@@ -245,6 +245,9 @@ class Entries:
 
         `import_` and `reverie import` read both.
         """
+        suffix = "" if path is None else Path(path).suffix
+        if suffix not in ("", ".json", ".zip"):
+            raise InputError(f"nothing is exported as {suffix}; name a .json or a .zip")
         files: dict[str, bytes] = {}
         secrets: dict[str, tuple[str, ...]] = {}
         for part in self._memory.private:
@@ -256,8 +259,8 @@ class Entries:
         export, now = Exported(files, secrets), self._app.clock.now()
         text = as_json(export, now)
         if path is not None:
-            zipped = Path(path).suffix == ".zip"
-            atomic.replace(Path(path), as_zip(export, now) if zipped else text.encode())
+            content = as_zip(export, now) if suffix == ".zip" else text.encode()
+            atomic.replace(Path(path), content)
         return text
 
     def _kept(self, texts: Sequence[str], metadata: Mapping[str, Scalar] | None) -> Added:
