@@ -64,6 +64,8 @@ def _problem(data: bytes, fresh: Topic, before: Topic) -> str | None:
         return "the text is empty; to remove a memory: reverie forget"
     if len(data) > LARGEST_FILE:
         return f"{len(data):,} bytes are too many; a memory holds at most {LARGEST_FILE:,}"
+    if "\0" in fresh.body and "\0" not in before.body:
+        return "not saved: it is not text"
     # A file that was broken before may be saved; a new problem may not be introduced.
     if fresh.problem is not None and fresh.problem != before.problem:
         return f"not saved: {fresh.problem}"

@@ -156,12 +156,23 @@ class Keeper(Upkeep):
     def _excluded(self, new: NewMemory) -> Declined | None:
         if not new.text.strip():
             return Declined("there is nothing to remember", "say what, in a sentence")
+        given = "\n".join(filter(None, (new.text, new.name, new.description)))
+        problem = exclusions.unreadable(given) if new.origin != "import" else None
+        if problem is not None:
+            return Declined(f"Not saved: {problem}", "give it as plain text in UTF-8")
         if new.supersedes is not None:
             old = self.require(new.supersedes).topic
             if (again := judging.replaced(old)) is not None:
                 return again
         if new.allow_excluded:
             return None
+        nothing = exclusions.states_nothing(new.text)
+        # A title says what a lone word is about.
+        if nothing is not None and not (new.name or new.description):
+            return Declined(
+                f"Not saved: it is {nothing}",
+                "say what holds, in a sentence; to save it as it is, give it a title (--name)",
+            )
         found = exclusions.check(new.text, {} if new.from_instructions else self._instructions())
         return Declined(found.reason, found.advice) if found else None
 
@@ -208,7 +219,9 @@ class Keeper(Upkeep):
             # An outdated memory is a duplicate only of the same outdated memory.
             here = next(iter(self.store.some([new.original.file])), None)
             same = here is not None and here.description == made.description
-            return Neighbours(Declined(f"{new.original.file} is already here") if same else None)
+            file = new.original.file
+            known = Declined(f"{file} is already here", existing=file) if same else None
+            return Neighbours(known)
         found = judging.neighbours(made, self._alike(made, batch), self._body)
         if new.even_if_known:
             return Neighbours(related=found.related)

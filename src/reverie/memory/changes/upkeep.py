@@ -12,6 +12,7 @@ from reverie.memory.changes.draft import draft, following
 from reverie.memory.changes.handles import Missing, close_to, explained
 from reverie.memory.changes.pointers import moved, pointed, refreshed, unpointed
 from reverie.memory.format import topic
+from reverie.memory.format.exclusions import unreadable
 from reverie.memory.format.frontmatter import ABSENT, writable
 from reverie.memory.format.index import Index
 from reverie.memory.format.revisions import Author, Drop, Put, Revision
@@ -81,6 +82,8 @@ class Upkeep:
 
     def rewritten(self, before: Topic, fresh: Topic, text: str) -> Topic:
         """A memory with a new text, with absolute dates, as a new memory would have it."""
+        if (problem := unreadable(text)) is not None:
+            raise InputError(f"not saved: {problem}; give it as plain text in UTF-8")
         told, _ = absolute_dates(text.strip(), self._today())
         return self.reworded(before, fresh.with_(body=f"{told}\n"))
 
