@@ -71,6 +71,9 @@ def import_command(
         plan.save(PERSON, ", ".join(path.name for path in paths))
     data = _import_json(plan, dry_run=dry_run)
     frame.show(data, _import_lines(data, plan))
+    refused = [row for row in data["declined"] if not row["existing"]]
+    if refused and not data["imported"] and not dry_run:
+        click.get_current_context().exit(1)
 
 
 def _import_json(plan: ImportPlan, *, dry_run: bool) -> dict[str, Any]:
@@ -155,6 +158,8 @@ def export_command(
     if not export.memories:
         raise InputError("there is nothing to export: no memory is saved yet")
     chosen = format_ or _format_of(path)
+    if format_ is None and path is not None and chosen == "folder":
+        _require_folder(path)
     if chosen == "json" and path is None:
         click.echo(as_json(export, app.clock.now()), nl=False)
         return
@@ -191,6 +196,15 @@ def _format_of(path: Path | None) -> str:
     if path is None or path.suffix == ".zip":
         return "zip"
     return "json" if path.suffix == ".json" else "folder"
+
+
+def _require_folder(path: Path) -> None:
+    """InputError for a name that looks like a file of another kind, such as x.tar.gz."""
+    if path.suffix[1:2].isalpha() and not path.is_dir():
+        raise InputError(
+            f"nothing is exported as {path.suffix}; name a .zip, a .json or a folder "
+            f"(a folder of that name: --format folder)"
+        )
 
 
 def _default_name(app: Workspace, chosen: str) -> str:

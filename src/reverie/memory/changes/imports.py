@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ from reverie.memory.changes.draft import Declined, NewMemory, draft
 from reverie.memory.changes.pieces import pieces
 from reverie.memory.format import frontmatter
 from reverie.memory.format import topic as topics
+from reverie.memory.format.exclusions import is_binary
 from reverie.memory.format.manifest import is_index
 from reverie.memory.format.taxonomy import MemoryType, parse_type, split
 from reverie.memory.format.topic import Scalar, Topic
@@ -44,11 +44,6 @@ _INSTRUCTIONS = frozenset(
 
 _TEXT_KEYS = ("memory", "content", "text", "value", "data")
 _DAY_KEYS = ("created_at", "createdAt", "updated_at", "date")
-# The share of non-text bytes above which a file is taken for binary.
-_MOST_NOISE = 0.02
-# This many are allowed in any text, for files in an old encoding.
-_FEW = 4
-_NOISE = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 # Keys that express trust, which an import cannot bring along.
 _TRUST = ("pinned", "source", "confidence")
 _DOUBT = 0.5
@@ -117,8 +112,7 @@ def unpacked(name: str, data: bytes) -> dict[str, bytes]:
 
 
 def _not_text(data: bytes) -> Declined | None:
-    text = data.decode("utf-8", "replace")
-    if "\0" not in text and len(_NOISE.findall(text)) <= max(_FEW, _MOST_NOISE * len(text)):
+    if not is_binary(data.decode("utf-8", "replace")):
         return None
     return Declined("it is not text in UTF-8", "convert it, or export it as text")
 
