@@ -20,6 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+import reverie
+
 # Calls that change the disk, or promise that it was changed.
 WRITING = {
     "x86_64": {
@@ -44,6 +46,9 @@ READING = {
     "x86_64": {0: "read", 17: "pread64", 217: "getdents64", 73: "flock"},
     "aarch64": {63: "read", 67: "pread64", 61: "getdents64", 32: "flock"},
 }
+
+# What the package reads of itself, such as its lists of words, is no part of a memory's story.
+_PACKAGE = f"{Path(reverie.__file__).parent}/"
 
 _MACHINE = platform.machine()
 _TRACEME, _POKEUSER, _SYSCALL, _SETOPTIONS, _SYSCALL_INFO = 0, 6, 24, 0x4200, 0x420E
@@ -176,7 +181,10 @@ def _follow(child: int, counted: dict[int, str], fate: Fate) -> Ran:
             _ptrace(_POKEUSER, child, _RAX, -(fate.error or 0))
             failing = False
         elif info.op == _ENTRY and _counts(info, counted, fate):
-            calls.append(Call(counted[info.number], _path(child, counted[info.number], info)))
+            call = Call(counted[info.number], _path(child, counted[info.number], info))
+            if call.path.startswith(_PACKAGE):
+                continue
+            calls.append(call)
             if len(calls) == fate.at and fate.error is None:
                 # The call is not made: a killed process leaves the kernel before it starts.
                 os.kill(child, signal.SIGKILL)
