@@ -180,10 +180,7 @@ def _follow(child: int, counted: dict[int, str], fate: Fate) -> Ran:
         if info.op == _EXIT and failing:
             _ptrace(_POKEUSER, child, _RAX, -(fate.error or 0))
             failing = False
-        elif info.op == _ENTRY and _counts(info, counted, fate):
-            call = Call(counted[info.number], _path(child, counted[info.number], info))
-            if call.path.startswith(_PACKAGE):
-                continue
+        elif info.op == _ENTRY and (call := _counted(child, info, counted, fate)):
             calls.append(call)
             if len(calls) == fate.at and fate.error is None:
                 # The call is not made: a killed process leaves the kernel before it starts.
@@ -194,12 +191,16 @@ def _follow(child: int, counted: dict[int, str], fate: Fate) -> Ran:
                 failing = True
 
 
-def _counts(info: _CallInfo, counted: dict[int, str], fate: Fate) -> bool:
+def _counted(child: int, info: _CallInfo, counted: dict[int, str], fate: Fate) -> Call | None:
     """To die at a call that changes nothing is to die at the next one that does."""
     name = counted.get(info.number)
-    if name is None or fate.reads or name not in {"open", "openat"}:
-        return name is not None
-    return bool(info.arguments[1 if name == "open" else 2] & os.O_CREAT)
+    if name is None:
+        return None
+    opens = name in {"open", "openat"}
+    if opens and not fate.reads and not info.arguments[1 if name == "open" else 2] & os.O_CREAT:
+        return None
+    call = Call(name, _path(child, name, info))
+    return None if call.path.startswith(_PACKAGE) else call
 
 
 def _ptrace(request: int, child: int, address: int, data: int) -> None:
