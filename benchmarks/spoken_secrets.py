@@ -146,6 +146,16 @@ def made(field: str, dice: random.Random) -> str:  # noqa: C901, PLR0911, PLR091
             )
         case "base32":
             return _chars(string.ascii_uppercase + "234567", dice.choice([16, 26, 32]), dice)
+        case "turns":
+            return _turns(dice, language)
+        case "name":
+            return f"{dice.choice(['Mr', 'Aunt', 'Captain', 'Doctor', *_NAMES.split()])} {dice.choice(_NAMES.split())}"
+        case "six":
+            return f"{_digits(dice, 3)} {_digits(dice, 3)}"
+        case "dots":
+            return "-".join(dice.sample("123456789", dice.randint(5, 7)))
+        case "keyed":
+            return _digits(dice, 2) + dice.choice("*#") + _digits(dice, 2)
         case "seed":
             return " ".join(dice.sample(_WORDS[""].split(), 12))
         case "key":
@@ -211,6 +221,22 @@ def _dial(dice: random.Random) -> str:
     return dice.choice(
         ["-".join(numbers), "-".join(numbers), " ".join(numbers), "-".join(_digits(dice, 4))]
     )
+
+
+def _turns(dice: random.Random, language: str) -> str:
+    """How the dial of a safe is turned."""
+    right, left = {
+        "": ("right", "left"),
+        "de": ("rechts", "links"),
+        "fr": ("droite", "gauche"),
+        "es": ("derecha", "izquierda"),
+    }[language]
+    numbers = [dice.randint(2, 98) for _ in range(3)]
+    sides = zip((right, left, right), numbers, strict=True)
+    if language == "fr":
+        return ", ".join(f"{number} à {side}" for side, number in sides)
+    to = {"": " to ", "de": " auf ", "es": " hasta "}[language]
+    return ", ".join(f"{side}{dice.choice([to, ' '])}{number}" for side, number in sides)
 
 
 def _door_code(dice: random.Random) -> str:

@@ -9,7 +9,7 @@ from tests.flows.examples import Example, examples, run
 from tests.place import Place
 from tests.provider.provider import Provider
 
-from reverie import AsyncMemory, InputError, Memory
+from reverie import AsyncMemory, InputError, Memory, Remembered
 
 
 @pytest.fixture
@@ -129,6 +129,35 @@ class TestChanging:
         assert texts(memory) == ["The clinic opens at 8"]
         with pytest.raises(InputError, match="use delete"):
             memory.update(entry.id, "  ")
+        with pytest.raises(InputError, match="not text"):
+            memory.update(entry.id, "The clinic\0opens")
+
+    def test_a_greeting_and_an_unknown_format_are_refused(self, memory: Memory) -> None:
+        [refused] = memory.add("hi").declined
+        assert "a greeting" in refused.reason
+        with pytest.raises(InputError, match=r"nothing is exported as \.gz"):
+            memory.export(memory.directory.parent / "x.tar.gz")
+
+    def test_what_was_made_from_the_old_text_follows_the_new_one(self, memory: Memory) -> None:
+        [entry] = memory.add("The night pharmacy is on Kanalstraat 8. It rings.").results
+        changed = memory.update(entry.id, "The night pharmacy is on Molenweg 3")
+        assert changed.name == changed.description == "The night pharmacy is on Molenweg 3"
+        assert "Kanalstraat" not in (memory.directory / "MEMORY.md").read_text()
+
+    def test_what_was_written_by_hand_stays(self, memory: Memory) -> None:
+        named = memory.remember("The clinic opens at 8", name="Clinic", strict=True)
+        assert isinstance(named, Remembered)
+        memory.update(named.topic.file, description="When it opens")
+        changed = memory.update(named.topic.file, "The clinic opens at 7")
+        assert (changed.name, changed.description) == ("Clinic", "When it opens")
+        changed = memory.update(named.topic.file, "It opens at 6", name="Clinics")
+        assert (changed.name, changed.description) == ("Clinics", "When it opens")
+
+    def test_an_update_has_absolute_dates_and_its_period(self, memory: Memory) -> None:
+        [entry] = memory.add("No deploys until Tuesday").results
+        changed = memory.update(entry.id, "No deploys until next Thursday")
+        assert changed.memory == changed.name == "No deploys until 2025-06-19"
+        assert memory.read(entry.id).valid_until == "2025-06-19"
 
     def test_delete_all_is_one_change_and_leaves_the_person(
         self, memory: Memory, place: Place

@@ -1,6 +1,8 @@
 """Importing what people have: planned first, provenance kept, duplicates judged."""
 
 import json
+import os
+from datetime import datetime
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -9,6 +11,7 @@ from tests.cli.run import run
 from tests.place import Place
 
 from reverie import Memory
+from reverie.memory.changes.draft import Prepared
 
 AGENTS = """\
 # Agent notes
@@ -163,6 +166,34 @@ def test_a_plan_changes_nothing(memory: Memory, tmp_path: Path) -> None:
     plan = memory.import_(write(tmp_path / "mem0.json", MEM0), dry_run=True)
     assert len(plan.files) == 1
     assert len(memory.list()) == 0
+
+
+MONDAY = datetime(2026, 11, 16, 12).timestamp()
+
+
+@pytest.mark.parametrize("inside", ["notes.md", "folder/visits.md"])
+def test_relative_dates_count_from_the_day_a_file_was_written(
+    memory: Memory, tmp_path: Path, inside: str
+) -> None:
+    file = tmp_path / inside
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("Aunt Bea arrives next Friday.\n")
+    os.utime(file, (MONDAY, MONDAY))
+    plan = memory.import_(file if inside == "notes.md" else file.parent)
+    assert [entry.memory for entry in memory.list()] == ["Aunt Bea arrives 2026-11-27."]
+    assert [one.what.undated for _, one in plan if isinstance(one.what, Prepared)] == [()]
+
+
+def test_relative_dates_without_a_day_stay_and_are_told(memory: Memory, tmp_path: Path) -> None:
+    export = tmp_path / "export.json"
+    export.write_text(json.dumps([{"memory": "Aunt Bea arrives next Friday."}]))
+    plan = memory.import_(export, dry_run=True)
+    [made] = [one.what for _, one in plan if isinstance(one.what, Prepared)]
+    assert made.topic.body.strip() == "Aunt Bea arrives next Friday."
+    assert made.undated == ("next Friday",)
+    assert (
+        "(day of writing unknown, left: next Friday)" in run("import", export, "--dry-run").output
+    )
 
 
 def test_the_command_says_the_same(place: Place) -> None:

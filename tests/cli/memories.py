@@ -28,7 +28,7 @@ def remembered(text: str, *options: object) -> dict[str, Any]:
     return made
 
 
-def typed(text: str, *arguments: object) -> Result:
+def typed(text: str | bytes, *arguments: object) -> Result:
     """Run a command with something on its standard input."""
     words = [str(argument) for argument in arguments]
     return CliRunner().invoke(cli, words, text, catch_exceptions=False, prog_name="reverie")

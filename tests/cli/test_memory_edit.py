@@ -46,6 +46,16 @@ def test_a_change_is_saved_with_its_pointer(editing: Editing):
     assert editing.drafts == []
 
 
+def test_name_and_description_follow_a_changed_body(editing: Editing):
+    editing.will("sed -i '$s/.*/Deploys freeze on 2027-01-04. Not the docs./' \"$1\"")
+    done("edit", editing.file)
+    [row] = data("list")
+    assert row["name"] == "Deploys freeze on 2027-01-04"
+    assert row["description"] == "Deploys freeze on 2027-01-04. Not the docs."
+    pointer = f"- [Deploys freeze on 2027-01-04]({editing.file}) — Not the docs.\n"
+    assert (directory(editing.place) / "MEMORY.md").read_text().endswith(pointer)
+
+
 def test_nothing_changed(editing: Editing):
     editing.will("true")
     assert done("edit", editing.file) == "Nothing changed.\n"

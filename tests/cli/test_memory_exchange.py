@@ -160,3 +160,19 @@ def test_export_overwrites_nothing_and_keeps_secrets(place: Place):
     (place.base / "file").write_text("")
     assert "cannot write" in failed("export", place.base / "file" / "x")
     assert json.loads(done("export", "--format", "json"))["memories"][0]["file"] == "hand.md"
+
+
+def test_a_name_of_another_format_is_no_folder(place: Place):
+    remembered(AUDIT)
+    target = place.base / "x.tar.gz"
+    assert "nothing is exported as .gz; name a .zip" in failed("export", target)
+    assert not target.exists()
+    done("export", target, "--format", "folder")
+    assert target.is_dir()
+
+
+def test_an_import_of_what_is_known_succeeds_again(place: Place):
+    path = place.base / "notes.md"
+    path.write_text("The gate code changes on Mondays\n")
+    done("import", path)
+    assert "Imported 0 of 1" in done("import", path)

@@ -26,6 +26,13 @@ def test_a_file_leaves_the_directory_and_the_index(place: Place):
     assert file in data("index")["text"]
 
 
+def test_the_way_to_forget_it_everywhere_is_printed_and_works(place: Place):
+    file = remembered(AUDIT)["file"]
+    command = done("forget", file).splitlines()[-1].strip()
+    assert command == f"reverie forget {file} --everywhere"
+    assert f"Forgot {file} everywhere" in done(*command.split()[1:], "--yes")
+
+
 def test_words_mean_every_memory_that_holds_them_all(place: Place):
     files = [remembered(text)["file"] for text in (AUDIT, TESTS, PERSON)]
     message = failed("forget", "A", "DATABASE migration")

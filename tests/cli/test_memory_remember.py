@@ -80,6 +80,9 @@ def test_words_need_no_quotes_and_may_come_from_a_pipe(place: Place):
 DECLINED = {
     "": "there is nothing to remember; say what, in a sentence",
     "diff --git a/x b/x": "Not saved: it is a diff. The change is in git.",
+    "hello": "give it a title (--name)",
+    "Where is the historian?": "it is a question without its answer; say what holds",
+    "\x07\x08": "Not saved: it is not text in UTF-8; give it as plain text",
 }
 
 
@@ -87,6 +90,22 @@ DECLINED = {
 def test_a_no_has_its_reason(place: Place, text: str):
     assert DECLINED[text] in failed("remember", text)
     assert not directory(place).exists()
+
+
+def test_a_title_saves_what_states_nothing(place: Place):
+    assert remembered("Tuesdays", "--name", "Bin collection")["name"] == "Bin collection"
+
+
+def test_binary_input_is_refused(place: Place):
+    message = typed(bytes(range(256)) * 4, "remember", "-")
+    assert (message.exit_code, "it is not text in UTF-8" in message.stderr) == (1, True)
+    assert not directory(place).exists()
+
+
+def test_input_that_is_too_large_is_to_be_split(place: Place):
+    result = typed("A line of notes.\n" * 9_000, "remember", "-")
+    assert result.exit_code == 1
+    assert "split it into parts" in result.stderr
 
 
 def test_what_is_known_is_named(place: Place):

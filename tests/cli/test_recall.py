@@ -1,5 +1,7 @@
 """`recall` and `search`: a person asks, and sees why."""
 
+from dataclasses import replace
+
 import pytest
 from tests.cli.memories import AUDIT, PERSON, TESTS, TRACKER, directory, remembered
 from tests.cli.run import data, done, failed, run
@@ -9,6 +11,8 @@ from reverie.conversation.conversation import Conversation
 from reverie.conversation.journal import Journal
 from reverie.core.messages import Text
 from reverie.core.request import Head
+from reverie.recall.hits import read_hits
+from reverie.recall.service import recall
 
 
 @pytest.fixture(autouse=True)
@@ -106,6 +110,38 @@ def test_what_fits_badly_is_shown_on_request_only(saved: list[str]):
         assert "(a weak match)" in everything
     assert TESTS in done("recall", *question, "--explain")
     assert done("recall", "zzzz", "qqqq").startswith("Nothing found.\n")
+
+
+def scores(text: str) -> list[float]:
+    """The scores in front of the hits."""
+    return [float(line[:5]) for line in text.splitlines() if line[:5].strip().count(".") == 1]
+
+
+def test_the_surest_answer_comes_first(place: Place, saved: list[str]):
+    app, asked = place.app("recall.embedder=none"), "when do deploys freeze and do they know Rust?"
+    found = recall(app, asked, limit=4)
+    in_turn = replace(found, hits=found.hits[::-1])
+    shown = [one.hit.score for one in read_hits(app, in_turn, asked)]
+    assert len({*shown}) > 1
+    assert shown == sorted(shown, reverse=True)
+
+
+def test_what_is_only_looked_up_has_no_score(saved: list[str]):
+    text = done("recall", "type:user")
+    assert saved[2] in text
+    assert scores(text) == []
+    narrowed = done("search", "type:user what is the favourite colour")
+    assert "(a weak match)" in narrowed
+    assert all(score >= 0.3 for score in scores(done("search", "rust")))
+
+
+def test_a_word_with_a_hyphen_is_one_word(saved: list[str]):
+    rota = remembered("The on-call rota is kept by Imke")["file"]
+    wifi = remembered("The wifi is on at night; call Jonas when it is slow")["file"]
+    text = done("search", "on-call", "--only", "memories")
+    assert rota in text
+    assert wifi not in text
+    assert wifi in done("search", "wifi", "--only", "memories")
 
 
 def test_who_narrows_a_question_down_sees_all_of_it(saved: list[str]):

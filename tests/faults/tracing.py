@@ -20,6 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+import reverie
+
 # Calls that change the disk, or promise that it was changed.
 WRITING = {
     "x86_64": {
@@ -44,6 +46,9 @@ READING = {
     "x86_64": {0: "read", 17: "pread64", 217: "getdents64", 73: "flock"},
     "aarch64": {63: "read", 67: "pread64", 61: "getdents64", 32: "flock"},
 }
+
+# What the package reads of itself, such as its lists of words, is no part of a memory's story.
+_PACKAGE = f"{Path(reverie.__file__).parent}/"
 
 _MACHINE = platform.machine()
 _TRACEME, _POKEUSER, _SYSCALL, _SETOPTIONS, _SYSCALL_INFO = 0, 6, 24, 0x4200, 0x420E
@@ -175,8 +180,8 @@ def _follow(child: int, counted: dict[int, str], fate: Fate) -> Ran:
         if info.op == _EXIT and failing:
             _ptrace(_POKEUSER, child, _RAX, -(fate.error or 0))
             failing = False
-        elif info.op == _ENTRY and _counts(info, counted, fate):
-            calls.append(Call(counted[info.number], _path(child, counted[info.number], info)))
+        elif info.op == _ENTRY and (call := _counted(child, info, counted, fate)):
+            calls.append(call)
             if len(calls) == fate.at and fate.error is None:
                 # The call is not made: a killed process leaves the kernel before it starts.
                 os.kill(child, signal.SIGKILL)
@@ -186,12 +191,16 @@ def _follow(child: int, counted: dict[int, str], fate: Fate) -> Ran:
                 failing = True
 
 
-def _counts(info: _CallInfo, counted: dict[int, str], fate: Fate) -> bool:
+def _counted(child: int, info: _CallInfo, counted: dict[int, str], fate: Fate) -> Call | None:
     """To die at a call that changes nothing is to die at the next one that does."""
     name = counted.get(info.number)
-    if name is None or fate.reads or name not in {"open", "openat"}:
-        return name is not None
-    return bool(info.arguments[1 if name == "open" else 2] & os.O_CREAT)
+    if name is None:
+        return None
+    opens = name in {"open", "openat"}
+    if opens and not fate.reads and not info.arguments[1 if name == "open" else 2] & os.O_CREAT:
+        return None
+    call = Call(name, _path(child, name, info))
+    return None if call.path.startswith(_PACKAGE) else call
 
 
 def _ptrace(request: int, child: int, address: int, data: int) -> None:

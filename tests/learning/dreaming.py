@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from reverie.learning.dreaming.changes import Reason, typed
+from reverie.learning.dreaming.changes import Reason, RuledCues, typed
 from reverie.learning.dreaming.checks import CheckContext
 from reverie.learning.dreaming.judging import Budget, Judged, judge
 from reverie.memory.format import index as indexes
@@ -57,8 +57,9 @@ def judged(
     after: Mapping[str, bytes],
     reasons: Mapping[str, Reason] | None = None,
     share: float = 0.10,
+    ruled: RuledCues | None = None,
 ) -> Judged:
-    context = CheckContext(before, after, TODAY, Scrubber())
+    context = CheckContext(before, after, TODAY, Scrubber(), ruled=ruled or {})
     return judge(typed(before, after, reasons), context, Budget(share))
 
 

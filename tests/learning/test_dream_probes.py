@@ -70,6 +70,13 @@ def test_a_merged_memory_is_found_in_its_heir() -> None:
     assert probed(Judged(changes), before, TODAY, Prober(before)).objections == ()
 
 
+def test_a_memory_need_not_be_found_by_a_cue_that_was_taken_out() -> None:
+    before = with_index({"a.md": memory(SUBJECT, cues=("how marketing goes",))})
+    lost = {**before, "a.md": changed(before["a.md"], cues=None)}
+    found = probed(Judged(typed(before, lost)), before, TODAY, Prober(before))
+    assert found.objections == ()
+
+
 def test_an_index_alone_is_not_asked_about() -> None:
     before = with_index({"a.md": memory(SUBJECT)})
     prober = Prober(before)

@@ -9,7 +9,7 @@ from tests.place import NOON, FixedClock, Place
 from reverie.context import NotDue
 from reverie.errors import InputError, StorageError
 from reverie.files.locks import STALE_AFTER
-from reverie.learning.dreaming.changes import Reason
+from reverie.learning.dreaming.changes import CUES_GIVEN, Reason
 from reverie.learning.dreaming.dream import Branch, Dreamt, tidy_dreamer
 from reverie.learning.dreaming.gates import FILE, Due, Held, gates_for, lock_of
 from reverie.learning.dreaming.probes import RecallProber
@@ -26,6 +26,7 @@ from reverie.learning.dreaming.service import (
 )
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.changes.undo import of_dream, undo
+from reverie.memory.format import topic as topics
 from reverie.memory.format.revisions import Author
 from reverie.memory.opening import OpenMemory
 from reverie.memory.scratch import Scratch
@@ -72,6 +73,27 @@ def test_a_dream_is_one_commit_that_can_be_taken_back(app: Workspace, memory: Op
     assert (newest.id, newest.author) == (report.revision, Author("dream", dream=report.id))
     undo(memory.store, memory.history, of_dream(memory.history, report.id), Author("user"))
     assert {name: memory.store.current(name) for name in before} == before
+
+
+@pytest.mark.parametrize(("reason", "left"), [(CUES_GIVEN, ()), ("a model's", ("marketing",))])
+def test_a_dream_takes_out_misleading_cues_of_earlier_rules(
+    app: Workspace, memory: OpenMemory, reason: str, left: tuple[str, ...]
+) -> None:
+    text = "When the boiler shows F28, press reset for three seconds."
+    memory.keeper.remember(NewMemory(text), Author("user"))
+    [file] = [name for name in names(memory) if "boiler" in name]
+
+    async def earlier(branch: Branch) -> Dreamt:
+        topic = topics.parse(branch.files[file], file)
+        branch.write(file, topics.render(topic.with_(cues=("marketing",))))
+        return Dreamt({file: Reason(reason)})
+
+    dreamt(app, memory, earlier)
+    assert "marketing" in texts(memory)
+    dreamt(app, memory)
+    now = memory.store.read(file)
+    assert now is not None
+    assert now.topic.cues == left
 
 
 def test_it_counts_for_the_gate_only_when_it_is_completed(

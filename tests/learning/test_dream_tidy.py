@@ -103,7 +103,7 @@ def test_what_is_pinned_broken_or_history_is_left_alone() -> None:
 
 
 def test_a_memory_without_cues_is_given_some_and_keeps_all_else() -> None:
-    text = "The newsletter goes out on Thursdays."
+    text = "The newsletter goes out through Brevo on Thursdays."
     before = with_index({"a.md": memory(text), "b.md": memory("Own words.", cues=("mine",))})
     made = tidied(before, TODAY)
     given = parsed(made.files["a.md"], "a.md")
@@ -113,6 +113,33 @@ def test_a_memory_without_cues_is_given_some_and_keeps_all_else() -> None:
     assert "ask by" in made.reasons["a.md"].why
     assert tidied(made.files, TODAY).files == made.files
     assert not judged(before, made.files).objections
+
+
+BOILER = "When the boiler shows F28, press reset for three seconds."
+
+
+def test_cues_that_rules_would_not_write_now_are_taken_out() -> None:
+    ruled = {"a.md": frozenset({"marketing", "campaign"}), "b.md": frozenset({"marketing"})}
+    before = with_index(
+        {
+            "a.md": memory(BOILER, cues=("marketing", "campaign")),
+            "b.md": memory("The hall is heated by gas.", cues=("marketing", "my own")),
+            "c.md": memory("The key hangs in the shed.", cues=("marketing",)),
+        }
+    )
+    made = tidied(before, TODAY, ruled=ruled)
+    cues = {name: parsed(made.files[name], name).cues for name in ("a.md", "b.md", "c.md")}
+    assert cues == {"a.md": (), "b.md": ("my own",), "c.md": ("marketing",)}
+    assert made.files["c.md"] == before["c.md"]
+    assert tidied(made.files, TODAY, ruled=ruled).files == made.files
+
+
+def test_only_cues_of_rules_may_go() -> None:
+    before = with_index({"a.md": memory(BOILER, cues=("marketing",))})
+    after = {**before, "a.md": changed(before["a.md"], cues=None)}
+    [objection] = judged(before, after).objections
+    assert "would lose 'marketing' from its cues" in objection.reason
+    assert not judged(before, after, ruled={"a.md": frozenset({"marketing"})}).objections
 
 
 def test_of_two_that_say_the_same_the_pinned_one_stays() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.memory.format.exclusions import check
+from reverie.memory.format.exclusions import check, states_nothing, unreadable
 
 INSTRUCTIONS = {
     "AGENTS.md": """# Rules
@@ -265,3 +265,52 @@ def test_a_recipe_is_refused_when_it_is_half_of_a_text(more, refused):
     recipe = "To fix the import error, run pip install again."
     text = " ".join([recipe, *["Mira likes it."] * more])
     assert (check(text) is not None) is refused
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hello",
+        "Good morning!",
+        "hi",
+        "thanks",
+        "Tuesdays",
+        "Dienstag",
+        "Where is the historian?",
+        "Who? And when?",
+        "ok",
+        "¿Dónde está la llave?",
+    ],
+)
+def test_what_states_nothing(text: str) -> None:
+    assert states_nothing(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tabs",
+        "vegan",
+        "no sugar",
+        "deploy: Fridays",
+        "Closed on Tuesdays",
+        "Where? In the barn.",
+        "No testing tomorrow",
+        "Always ask: who pays?",
+        "https://example.org/?",
+        "Hello is our chat server",
+        "8443",
+    ],
+)
+def test_short_notes_state_something(text: str) -> None:
+    assert states_nothing(text) is None
+
+
+@pytest.mark.parametrize("text", ["a\0b", "bell \x07", "\ufffd\ufffdPNG\ufffd", "\x1b[31mred"])
+def test_what_is_no_text(text: str) -> None:
+    assert unreadable(text) is not None
+
+
+@pytest.mark.parametrize("text", ["caf\ufffd is closed on Mondays", "tab\there\r\n", "Grüße 😀"])
+def test_what_is_text(text: str) -> None:
+    assert unreadable(text) is None

@@ -157,18 +157,41 @@ def test_a_title_and_a_line_are_cut_at_a_word(longest: int, words: str, cut: str
     assert (made.name if longest == 70 else made.description) == cut
 
 
+LONG = "They close at noon in winter and at two in summer, unless it rains. " * 3
+
+
 @pytest.mark.parametrize(
     ("text", "name", "line"),
     [
-        ("# Ask Mira.  She knows. And tells.", "Ask Mira", "Ask Mira."),
-        ("- Ask Dr. Blau on the 4. August!\nNow", "Ask Dr. Blau on the 4. August", None),
+        ("# Ask Mira.  She knows. And tells.", "Ask Mira", "Ask Mira. She knows. And tells."),
+        (
+            "- Ask Dr. Blau on the 4. August!\nNow",
+            "Ask Dr. Blau on the 4. August",
+            "Ask Dr. Blau on the 4. August! Now",
+        ),
+        ("Bins go out on Mondays. Not in May.", "Bins go out on Mondays", None),
+        ("Where is the trailer? Behind the barn.", "Where is the trailer", None),
+        (f"Bins go out on Mondays. {LONG}", "Bins go out on Mondays", "Bins go out on Mondays."),
+        (
+            f"When do they close? {LONG}",
+            "When do they close",
+            f"When do they close? {LONG}"[:178].rpartition(" ")[0] + "…",
+        ),
+        ("-5 degrees is when pipes freeze", "-5 degrees is when pipes freeze", None),
+        ("> 30 guests: rent the hall", "> 30 guests: rent the hall", None),
+        ("- .5 mm is enough", "- .5 mm is enough", None),
+        ("--force is forbidden", "--force is forbidden", None),
+        ("> Say it\n> twice", "Say it", "Say it twice"),
+        ("## Bread\n\n* rye\n- **spelt**\n---\n", "Bread", "Bread; rye; spelt"),
         ("", "", ""),
     ],
 )
-def test_a_draft_is_named_by_its_first_sentence(text: str, name: str, line: str | None) -> None:
+def test_a_draft_is_named_by_its_first_sentence_and_described_by_all(
+    text: str, name: str, line: str | None
+) -> None:
     made = draft(text)
     assert made.name == name
-    assert made.description == (f"{name}!" if line is None else line)
+    assert made.description == (text if line is None else line)
     assert made.claim == (text.strip() or made.description)
 
 

@@ -79,3 +79,16 @@ def test_what_is_ours_is_of_the_project_unless_it_is_family(text: str, scope: st
 
 def test_where_something_runs_is_a_fact_of_the_project() -> None:
     assert infer_type("Staging now runs in Amsterdam") == "project"
+
+
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("We only deliver to Poland.", "project"),
+        ("We only rent to families.", "project"),
+        ("We only use tabs here.", "feedback"),
+        ("Only merge on green builds.", "feedback"),
+    ],
+)
+def test_what_a_firm_only_does_is_a_fact_and_how_it_works_a_rule(text: str, type_: str) -> None:
+    assert infer_type(text) == type_

@@ -120,6 +120,13 @@ NAMED = [
     ("smbclient //nas/share -U ops%{}", "Turnip" + "44x"),
     ("the answer to my security question is {}", "Throg" + "morton"),
     ("card for the test shop, cvv {}", "7" + "13"),
+    # What lets in, how a dial is turned, and made-up answers.
+    ("{} lets me into the payroll laptop, the other is unchanged", "Gravel7" + "trowel"),
+    ("the shed opens with {}, shut it after you", "62*" + "18"),
+    ("Auntie's safe: turn {}, then pull", "right to 21, left to 64, " + "right to 9"),
+    ("They texted me a one-off: {}. Where does it go?", "730 " + "284"),
+    ("When they want the memorable word, say '{}'", "bramble" + "gate"),
+    ("If the bank asks for my first pet, I told them {}", "Admiral " + "Biscuit"),
     # Below a heading, in a column, on the next line.
     ("safe combination\n  {}\nturn left first", "34-11-" + "27"),
     ("here is the encryption key in base64\n\n{}\n\nuse it please", KEY + "+x="),

@@ -1,5 +1,6 @@
 """`import` reads plain files of a bounded size, takes only text, and no trust that others claim."""
 
+import json
 import os
 import random
 import subprocess
@@ -33,7 +34,9 @@ def pile(place: Place) -> Path:
 
 
 def imported(path: Path) -> tuple[int, dict[str, str]]:
-    told = data("import", path)
+    result = run("import", path, "--json")
+    told = json.loads(result.stdout)
+    assert result.exit_code == (0 if told["imported"] else 1)
     return len(told["imported"]), {row["source"]: row["reason"] for row in told["declined"]}
 
 

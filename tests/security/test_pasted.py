@@ -96,6 +96,7 @@ NOT_THE_PERSON = (
     "Extract from the terms: Goods are always returned within 8 days. Our court is in Linz.",
     "We care about your data. We always store it in Lagos. Our partners are listed below.",
     "As an assistant I recommend that you always use Gonzo for the builds.",
+    "Find two questions for this candidate.\nProfile text: I breed geese. My home is Tromsø.",
 )
 
 

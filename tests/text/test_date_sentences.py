@@ -202,8 +202,8 @@ CHANGE = [
     ("This week I'm on call.", "The week of 2026-11-09 I'm on call."),
     ("Next week there is no standup.", "The week of 2026-11-16 there is no standup."),
     ("Last week we lost a disk.", "The week of 2026-11-02 we lost a disk."),
-    ("No deploys this month.", "No deploys 2026-11."),
-    ("Next quarter we hire two people.", "2027-Q1 we hire two people."),
+    ("No deploys this month.", "No deploys in 2026-11."),
+    ("Next quarter we hire two people.", "In 2027-Q1 we hire two people."),
     ("The budget holds until the end of the year.", "The budget holds until 2026-12-31."),
     ("The retro moves to the first Friday of next month.", "The retro moves to 2026-12-04."),
     ("Nur heute ist die Kantine zu.", "Nur 2026-11-15 ist die Kantine zu."),
@@ -274,7 +274,7 @@ CHANGE = [
         "No hay despliegues del 2026-12-20 al 2027-01-06.",
     ),
     ("El contrato se firmó hace dos semanas.", "El contrato se firmó el 2026-11-01."),
-    ("Mañana no hay servicio en la oficina.", "2026-11-16 no hay servicio en la oficina."),
+    ("Mañana no hay servicio en la oficina.", "El 2026-11-16 no hay servicio en la oficina."),
     ("Dentro de tres días se cierra el plazo.", "El 2026-11-18 se cierra el plazo."),
 ]
 

@@ -24,7 +24,7 @@ CORPUS = (
     [
         ("The freeze starts next Thursday.", "The freeze starts 2026-11-19."),
         ("We ship tomorrow", "We ship 2026-11-16"),
-        ("The day after tomorrow we rest", "2026-11-17 we rest"),
+        ("The day after tomorrow we rest", "On 2026-11-17 we rest"),
         ("It broke yesterday, or the day before yesterday", "It broke 2026-11-14, or 2026-11-13"),
         ("Today's demo", "2026-11-15's demo"),
         (

@@ -128,6 +128,47 @@ def test_no_limit_is_made_up(text: str) -> None:
     assert told(text) == ("", "")
 
 
+# A date in one clause does not limit what another clause states.
+BESIDE = [
+    "The car insurance is with Helvion, renewal is due on 15 January.",
+    "The car insurance is with Helvion and the renewal is due on 15 January.",
+    "Our dentist is Dr Moor; the next appointment is on 3 December.",
+    "Rent goes to Kestrel Homes, due on 2026-12-01.",
+    "The server is hosted at Orbo and the contract ends on 31 March.",
+    "Ana, whose interview is on Friday, lives in Ghent.",
+    "The demo is on Friday and Ana is the new designer.",
+    "The gym is on Mill Street, it is closed until 4 January.",
+    "Jana lives in Ghent and she works four days from 2027-02-01.",
+    "Die Autoversicherung ist bei Helvion, die Frist ist am 15. Januar.",
+    "Die Autoversicherung ist bei Helvion, fällig am 15. Januar.",
+    "Ana wohnt in Gent und ihre Prüfung ist am 3. Dezember.",
+    "L'assurance auto est chez Helvion, l'échéance est le 15 janvier.",
+    "Le garage est chez Orbo et le contrat expire le 31 mars 2027.",
+    "El seguro del coche es con Helvion, el plazo vence el 15 de enero.",
+    "Ana vive en Gante y su entrevista es el 3 de diciembre.",
+]
+
+
+@pytest.mark.parametrize("text", BESIDE)
+def test_a_date_in_one_clause_does_not_limit_another(text: str) -> None:
+    assert told(text) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("The demo is on Friday, at ten in the big room.", "2026-11-20"),
+        ("The demo with Ana and Bo is on Friday.", "2026-11-20"),
+        ("The insurance renewal is due on 15 January.", "2027-01-15"),
+        ("No deploys until 1 December, the release branch is frozen.", "2026-12-01"),
+        ("The gym is closed until 4 January, so we run outside.", "2027-01-04"),
+        ("Der Vertrag endet am 31. März 2027.", "2027-03-31"),
+    ],
+)
+def test_a_sentence_about_one_event_ends_with_it(text: str, last: str) -> None:
+    assert told(text) == ("", last)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

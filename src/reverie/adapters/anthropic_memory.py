@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from reverie.api.location import Location
 from reverie.api.memory import open_for
 from reverie.errors import InputError, ReverieError, WriteConflict
-from reverie.memory.changes.draft import draft
 from reverie.memory.format import topic as topics
 from reverie.memory.format.frontmatter import readable, writable
 from reverie.memory.format.manifest import INDEX_FILE, is_index
@@ -253,7 +252,8 @@ class _Files:
     def _edit(self, stored: Stored, text: str) -> str:
         """Save a new text; returns a note for the model."""
         topic = stored.topic
-        self._keeper.change(stored, _with_text(topic, text), _AGENT, f"edit {topic.name}")
+        fresh = self._keeper.reworded(topic, _with_text(topic, text))
+        self._keeper.change(stored, fresh, _AGENT, f"edit {topic.name}")
         return self._secrets_note(text)
 
     def _secrets_note(self, text: str) -> str:
@@ -336,16 +336,10 @@ def _shown(topic: Topic) -> str:
 
 
 def _with_text(topic: Topic, text: str) -> Topic:
-    """The same memory with another text; a name or description derived from the old text is derived again."""
+    """The same memory with another text."""
     if topic.created is None:
         return topics.parse(writable(text).encode("utf-8", "surrogateescape"), topic.file)
-    before, after = draft(topic.body), draft(text)
-    changed = topic.with_(body=text)
-    if topic.name == before.name and after.name:
-        changed = changed.with_(name=after.name)
-    if topic.description == before.description and after.description:
-        changed = changed.with_(description=after.description)
-    return changed
+    return topic.with_(body=text)
 
 
 def _lines(text: str) -> list[str]:

@@ -19,7 +19,7 @@ from reverie.core.messages import new_message
 from reverie.core.usage import EXTRACT
 from reverie.errors import InputError
 from reverie.files import atomic
-from reverie.memory.changes.draft import Declined, NewMemory, Remembered, draft
+from reverie.memory.changes.draft import Declined, NewMemory, Remembered
 from reverie.memory.changes.exports import Exported, as_json, as_zip, exported
 from reverie.memory.format import topic as topics
 from reverie.memory.format.revisions import Author
@@ -184,6 +184,7 @@ class Entries:
     ) -> StoredMemory:
         """Change a memory in place; what is left out stays, `metadata` is replaced as a whole.
 
+        Dates in a new text become absolute; a name and description made from the old text follow it.
         The history keeps the old text. For a fact that changed, `remember(…, supersedes=id)` keeps
         both in memory.
         """
@@ -194,9 +195,7 @@ class Entries:
         if text is not None:
             if not text.strip():
                 raise InputError("the new text is empty; to remove a memory use delete(id)")
-            fresh = fresh.with_(body=f"{text.strip()}\n")
-            if description is None:
-                fresh = fresh.with_(description=draft(text).description)
+            fresh = memory.keeper.rewritten(stored.topic, fresh, text)
         if metadata is not None:
             fresh = fresh.with_metadata(metadata)
         if topics.render(fresh) != topics.render(stored.topic):
@@ -246,6 +245,9 @@ class Entries:
 
         `import_` and `reverie import` read both.
         """
+        suffix = "" if path is None else Path(path).suffix
+        if suffix not in ("", ".json", ".zip"):
+            raise InputError(f"nothing is exported as {suffix}; name a .json or a .zip")
         files: dict[str, bytes] = {}
         secrets: dict[str, tuple[str, ...]] = {}
         for part in self._memory.private:
@@ -257,8 +259,8 @@ class Entries:
         export, now = Exported(files, secrets), self._app.clock.now()
         text = as_json(export, now)
         if path is not None:
-            zipped = Path(path).suffix == ".zip"
-            atomic.replace(Path(path), as_zip(export, now) if zipped else text.encode())
+            content = as_zip(export, now) if suffix == ".zip" else text.encode()
+            atomic.replace(Path(path), content)
         return text
 
     def _kept(self, texts: Sequence[str], metadata: Mapping[str, Scalar] | None) -> Added:

@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -237,47 +237,48 @@ def read_path(path: Path, project: Path) -> list[Found]:
 def _read_path(path: Path) -> list[Found]:
     try:
         if not path.is_dir():
-            data = _content(path, LARGEST_PILE)
-            if isinstance(data, Declined):
-                return [Found(path.name, data)]
-            return _read_file(path.name, data)
+            content = _content(path, LARGEST_PILE)
+            if isinstance(content, Declined):
+                return [Found(path.name, content)]
+            return _read_file(path.name, *content)
         return _read_folder(path)
     except OSError as error:
         raise InputError(f"cannot read {error.filename or path} ({error.strerror})") from error
 
 
-def _read_file(name: str, data: bytes) -> list[Found]:
+def _read_file(name: str, data: bytes, written: date) -> list[Found]:
     if data.startswith(_ZIP):
         return _read_pile(unpacked(name, data))
     chats = read_chats(name, data)
-    return read_file(name, data) if chats is None else chats
+    return read_file(name, data, written) if chats is None else chats
 
 
-def _read_pile(files: dict[str, bytes]) -> list[Found]:
+def _read_pile(files: dict[str, bytes], written: Mapping[str, date] | None = None) -> list[Found]:
     """Conversations where there are any; the other JSON files of such an export are no memories."""
     exports = [name for name in sorted(files) if name.endswith(".json")]
     chats = [chat for name in exports if (chat := read_chats(name, files[name])) is not None]
     if chats:
         files = {name: data for name, data in files.items() if name.endswith(_MARKDOWN)}
-    return [*(one for chat in chats for one in chat), *read_pile(files)]
+    return [*(one for chat in chats for one in chat), *read_pile(files, written)]
 
 
 def _read_folder(path: Path) -> list[Found]:
     files: dict[str, bytes] = {}
+    written: dict[str, date] = {}
     refused: list[Found] = []
     room = LARGEST_PILE
     for name in map(str, _inside(path, _MARKDOWN) or _inside(path, EXPORTS)):
-        data = _content(path / name, room)
-        if isinstance(data, Declined):
-            refused.append(Found(name, data))
+        content = _content(path / name, room)
+        if isinstance(content, Declined):
+            refused.append(Found(name, content))
         else:
-            files[name] = data
-            room -= len(data)
-    return [*_read_pile(files), *refused]
+            files[name], written[name] = content
+            room -= len(files[name])
+    return [*_read_pile(files, written), *refused]
 
 
-def _content(path: Path, room: int) -> bytes | Declined:
-    """The bytes of a regular file within the limit; links, pipes and devices are never read."""
+def _content(path: Path, room: int) -> tuple[bytes, date] | Declined:
+    """A regular file within the limit, and the day it was last changed; links, pipes and devices are never read."""
     try:
         opened = os.open(path, _READ)
     except OSError as error:
@@ -294,7 +295,7 @@ def _content(path: Path, room: int) -> bytes | Declined:
         data = file.read(room + 1) if seen.st_size <= room else b""
         if seen.st_size > room or len(data) > room:
             return Declined(f"it is too large: {room:,} bytes may still be imported", "split it")
-        return data
+        return data, datetime.fromtimestamp(seen.st_mtime).astimezone().date()
 
 
 def _inside(folder: Path, endings: tuple[str, ...]) -> list[Path]:

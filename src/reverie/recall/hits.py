@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ from reverie.memory.format import topic as topics
 from reverie.memory.format.age import term
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.queries import parse
+from reverie.text.words import plain_words, root
 
 if TYPE_CHECKING:
     from reverie.memory.format.topic import Topic
@@ -28,6 +29,8 @@ class Shown:
 
     hit: Hit
     good: bool
+    # Whether it was looked up, by a filter, a phrase or keywords, so that its score says little.
+    looked_up: bool = False
     id: str = ""
     replaced_by: str = ""
     archived: bool = False
@@ -42,6 +45,10 @@ class Shown:
             return "(archived)"
         standing = self.term or self.hit.label
         return f"({standing})" if standing else ""
+
+    @property
+    def weak(self) -> bool:
+        return not self.looked_up and self.hit.score < GOOD_MATCH
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -64,39 +71,52 @@ def read_hits(
     memory: OpenMemory | None = None,
     ids: Mapping[str, str] | None = None,
 ) -> list[Shown]:
-    """Every hit with its marks, from memory as it is now or was at `as_of`.
+    """Every hit with its marks, best first, from memory as it is now or was at `as_of`.
 
     `memory` is the project's, where it is open already, and `ids` are its short ids, where known.
     """
-    good = _judge(question)
     memory = memory or app.memory()
     if ids is None:
         ids = ids_among(memory.topics, [hit.key for hit in found.hits])
     now = as_of or datetime.fromtimestamp(app.clock.now(), UTC)
-    return [
-        Shown(hit, good(hit), ids.get(hit.key, ""), **_marks(memory, hit, as_of, now))
-        for hit in found.hits
-    ]
-
-
-def _judge(question: str) -> Callable[[Hit], bool]:
-    """A test for good matches; with filters or phrases every hit is good, and for a few keywords
-    every hit that has one."""
     query = parse(question)
-    narrowed = query.filtered or bool(query.phrases)
-    keywords = "?" not in question and len(question.split()) <= _FEW_WORDS
+    words = " ".join(query.text.split())
+    # Messages come in an order that tells more than their scores.
+    by_score = bool(words) and any(hit.collection == "memories" for hit in found.hits)
+    shown = []
+    for hit in sorted(found.hits, key=lambda hit: -hit.score) if by_score else found.hits:
+        topic = _topic_of(memory, hit, as_of)
+        looked_up = not words or (
+            hit.score < GOOD_MATCH and (bool(query.phrases) or _has_keywords(words, hit, topic))
+        )
+        good = looked_up or query.filtered or hit.score >= GOOD_MATCH
+        marks = _marks(memory, hit, topic, now)
+        shown.append(Shown(hit, good, looked_up, ids.get(hit.key, ""), **marks))
+    return shown
 
-    def good(hit: Hit) -> bool:
-        named = keywords and hit.signals.get("lexical", 0.0) > 0
-        return narrowed or named or hit.score >= GOOD_MATCH
 
-    return good
+def _has_keywords(question: str, hit: Hit, topic: Topic | None) -> bool:
+    """Whether a few keywords were typed and a hit has them all; "on-call" is one word."""
+    keywords = question.split()
+    if "?" in question or len(keywords) > _FEW_WORDS or hit.signals.get("lexical", 0.0) <= 0:
+        return False
+    texts = [hit.snippet] if topic is None else [topic.name, topic.description, topic.body]
+    said = " ".join(map(_stems, texts))
+    return all(f" {_stems(word)} " in f" {said} " for word in keywords)
 
 
-def _marks(memory: OpenMemory, hit: Hit, as_of: datetime | None, now: datetime) -> dict[str, Any]:
+def _stems(text: str) -> str:
+    return " ".join(map(root, plain_words(text)))
+
+
+def _topic_of(memory: OpenMemory, hit: Hit, as_of: datetime | None) -> Topic | None:
+    found = memory.part(hit.key) if hit.collection == "memories" else None
+    return None if found is None else _topic(*found, as_of)
+
+
+def _marks(memory: OpenMemory, hit: Hit, topic: Topic | None, now: datetime) -> dict[str, Any]:
     """The marks of a memory: its replacement's label, whether it is archived, and its term."""
     found = memory.part(hit.key) if hit.collection == "memories" else None
-    topic = None if found is None else _topic(*found, as_of)
     if found is None or topic is None:
         return {}
     newer = topic.superseded_by

@@ -27,7 +27,6 @@ _SHORTEST_NAME = 4
 # Whatever is no plain word: snake_case, camelCase, paths, versions, dates, ports, ticket numbers.
 _NAME = re.compile(r"\w+(?:[-./:_]+\w+)*")
 _HUMP = re.compile(r"[a-z][A-Z]")
-_PATH = re.compile(r"/.*[/.]|\..*/")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -59,7 +58,9 @@ def _names(text: str) -> set[str]:
 def _distinctive(name: str) -> bool:
     if len(name) < _SHORTEST_NAME or _YEAR.fullmatch(name):
         return False
-    marked = "_" in name or _HUMP.search(name) or _PATH.search(name)
+    # A path has a slash, and another one or a dot.
+    path = "/" in name and name.count("/") + name.count(".") > 1
+    marked = path or "_" in name or _HUMP.search(name)
     return bool(marked) or any(char.isdigit() for char in name)
 
 

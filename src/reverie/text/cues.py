@@ -1,51 +1,62 @@
 """Cues of a memory without a model: words people may ask by that its text does not have.
 
-Two rules. Initials stand for a name of several words ("Great Expectations", "GE") and an abbreviation
-in brackets for what it follows. The thesaurus gives other words for the most telling ones: those of
-the smallest groups, which say most.
+A cue is the name of what the thesaurus says the text is about ("email" for a newsletter). It is written
+into a person's files and weighs much in recall, so few and right is better than many: a word of the
+text must stand for nothing else, and the name must be near to what the text means.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 
-from reverie.text import thesaurus
+from reverie.text import meaning, thesaurus
+from reverie.text.thesaurus import Topic
 from reverie.text.words import fold, plain_words, root
 
-MOST = 5
+MOST = 3
+# As many as a person or a model may give.
+MOST_GIVEN = 10
 # Longer cues than this are no words people ask by.
 LONGEST = 60
-_FROM_A_GROUP = 2
-# A name within a sentence; a word that begins one may be written large for that alone.
-_NAME = re.compile(r"(?<=[^.!?:\s] )[A-ZÀ-Þ][a-zà-þ]+(?: [A-ZÀ-Þ][a-zà-þ]+)+\b")
+# How near a name must be, where one word of the text speaks for it and where several do.
+_BY_ONE = 0.7
+_BY_SEVERAL = 0.45
+# So much does the rest of the text count beside the words that speak for a name.
+_REST = 2.0
+# The first words of a group say best what it is about.
+_CENTRE = 8
 
 
-def cues_for(text: str, most: int = MOST) -> tuple[str, ...]:
-    """Other words for a text, the surest first; none that it has itself."""
-    said = _roots(text)
-    found = (
-        cue for cue in (*_initials(text), *_other_words(text)) if not said.issuperset(_roots(cue))
-    )
-    return tuple(dict.fromkeys(found))[:most]
+def cues_for(text: str) -> tuple[str, ...]:
+    """Names of what a text is about, the surest first; none that shares a word with it."""
+    words = tuple(dict.fromkeys(plain_words(text)))
+    said = _roots(words)
+    found = [
+        (sure, topic.words[0])
+        for topic in thesaurus.topics_of(text)
+        if not said & _roots(plain_words(topic.words[0]))
+        and (sure := _nearness(topic, words)) is not None
+    ]
+    return tuple(name for _, name in sorted(found, reverse=True))[:MOST]
 
 
 def given(cues: tuple[str, ...]) -> tuple[str, ...]:
     """Cues that a person or a model gave, as they are kept: short, each once."""
     plain = (" ".join(cue.split()) for cue in cues)
     kept = {fold(cue): cue for cue in plain if cue and len(cue) <= LONGEST}
-    return tuple(kept.values())[: 2 * MOST]
+    return tuple(kept.values())[:MOST_GIVEN]
 
 
-def _roots(text: str) -> frozenset[str]:
-    return frozenset(map(root, plain_words(text)))
+def _roots(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(root, words))
 
 
-def _initials(text: str) -> Iterator[str]:
-    for match in _NAME.finditer(text):
-        yield "".join(word[0] for word in match[0].split())
-
-
-def _other_words(text: str) -> Iterator[str]:
-    for group in thesaurus.phrases_for(text):
-        yield from group[:_FROM_A_GROUP]
+def _nearness(topic: Topic, words: Sequence[str]) -> float | None:
+    """How near a topic is to a text, by the words that speak for it and by all others; None if too far."""
+    name = plain_words(topic.words[0])
+    centre = [word for phrase in topic.words[:_CENTRE] for word in plain_words(phrase)]
+    rest = [word for word in words if word not in topic.said and thesaurus.tells(word)]
+    near = max(meaning.together([word], name) for word in topic.said)
+    near += _REST * meaning.together(centre, rest)
+    several = len(_roots(topic.said)) > 1
+    return near if near >= (_BY_SEVERAL if several else _BY_ONE) else None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from reverie.text.days import ENGLISH
+from reverie.text.days import ALL_NAMES, ENGLISH
 
 Direction = Literal["future", "past", "habit", "unsure"]
 _SIDES: dict[str | None, Direction] = {"future": "future", "past": "past", "unsure": "unsure"}
@@ -19,7 +20,9 @@ EVENTS = (
     r"(?:launch|freeze|meeting|release|demo|review|audit|cut-?over|migration|roll-?out|go-live"
     r"|kick-?off|workshop|interview|off-?site|party|wedding|exam|conference|appointment|call|flight"
     r"|presentation|deadline|election|hackathon|maintenance|downtime|event|hearing|trial|training"
-    r"|webinar|hand-?over|visit|due date|retrospective|dinner|concert|surgery|check-?up)"
+    r"|webinar|hand-?over|visit|due date|retrospective|dinner|concert|surgery|check-?up|trip|excursion|outing"
+    r"|recital|rehearsal|match|race|tournament|festival|fair|graduation|funeral|inspection|delivery|renewal|test"
+    r"|operation|auction|premiere|picnic|reunion|marathon)"
 )
 
 
@@ -32,6 +35,8 @@ class Cues:
     side: re.Pattern[str]
     # Whether the nearest cue decides; otherwise all cues of a sentence must agree.
     nearest: bool = False
+    # Verbs in the present: with a day of a month they speak of the future, with a weekday of a habit.
+    present: re.Pattern[str] | None = None
 
 
 ENGLISH_CUES = Cues(
@@ -65,6 +70,14 @@ ENGLISH_CUES = Cues(
         re.IGNORECASE,
     ),
     nearest=True,
+    present=re.compile(
+        r"\b(?:has|have) (?:an?|the|my|our|your|his|her|its|their|no)\b"
+        r"|\b(?:takes?|becomes?|succeeds?|replaces?|sings?|plays?|performs?|opens?|closes?|comes|goes|visits?|flies|moves?"
+        r"|gets|sees|gives|meets|hosts?|presents?|joins?|marries|graduates?|retires?|reopens?|travels?|runs|rejoins?)\b"
+        # "They put" may be past.
+        r"|\b(?:I|we|they) (?:fly|go|meet|get|see|marry|have|come)\b",
+        re.IGNORECASE,
+    ),
 )
 # How far a cue may be from its phrase.
 _REACH = 400
@@ -96,12 +109,28 @@ class Sentences:
         ]
         return [at for at, _ in found], [side for _, side in found]
 
-    def direction(self, start: int, end: int) -> Direction | None:
-        """The direction of the sentence around a phrase; a habit anywhere in it wins."""
+    def is_present(self, start: int, end: int) -> bool:
+        """Whether the sentence around a phrase has a verb in the present, and no other cue."""
+        verbs = self._cues.present
+        if verbs is None or self.direction(start, end) is not None:
+            return False
+        first, stop = self._around(start, end)
+        places, _ = self._sides
+        return (
+            bisect_left(places, first) == bisect_left(places, stop)
+            and verbs.search(self._text, first, stop) is not None
+        )
+
+    def _around(self, start: int, end: int) -> tuple[int, int]:
         at = bisect_right(self._ends, start)
         first = max(self._ends[at - 1] if at else 0, start - _REACH)
         at = bisect_right(self._ends, end)
         stop = min(self._ends[at] if at < len(self._ends) else len(self._text), end + _REACH)
+        return first, stop
+
+    def direction(self, start: int, end: int) -> Direction | None:
+        """The direction of the sentence around a phrase; a habit anywhere in it wins."""
+        first, stop = self._around(start, end)
         if bisect_left(self._habits, first) < bisect_left(self._habits, stop):
             return "habit"
         places, sides = self._sides
@@ -113,6 +142,21 @@ class Sentences:
             return told.pop() if len(told) == 1 else None
         before = bisect_left(places, start)
         return sides[before - 1] if before > low else sides[low]
+
+
+# The beginning of a text, a sentence or an item of a list.
+_OPENING = re.compile(r"(?:\A|[.!?:]\s|\n)[ \t>*#+-]*$")
+# "Tomorrow is the demo" has the day as its subject.
+_GOES_ON = re.compile(
+    r" (?!(?:is|was|are|will|has|had|and|or|at|und|oder|um|est|était|sera|et|ou|es|fue|será|y|o|a)\b)\w"
+)
+# Words that take a period as it is: prepositions, verbs and conjunctions.
+_TAKES_A_PERIOD = re.compile(
+    rf"(?:\b{'|'.join(one for names in ALL_NAMES for one in (names.month, names.weekday))}|[(,–—:-]|\b(?:on|by|since|until|till|through|from|before|after|of|for|in|during|to|than|about|and|or|at|within"
+    r"|between|over|is|was|plan|planning|called|means|early|late|mid|von|für|bis|seit|ab|vor|nach|über|und|oder"
+    r"|ist|war|de|du|pour|avant|après|depuis|dès|en|dans|et|ou|est|del|para|hasta|desde|por|y|o|es))\s*$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +175,25 @@ class Place:
         return self.sentences.direction(self.match.start(), self.match.end())
 
     @property
+    def is_present(self) -> bool:
+        return self.sentences.is_present(self.match.start(), self.match.end())
+
+    @property
+    def opens_a_sentence(self) -> bool:
+        """Whether it says when, before the rest of its sentence: `Tomorrow we ship`."""
+        text, (start, end) = self.match.string, self.match.span()
+        opening = _OPENING.search(text, max(0, start - 8), start)
+        return opening is not None and _GOES_ON.match(text, end) is not None
+
+    @property
+    def is_adverb(self) -> bool:
+        """Whether it says when, so that a month needs a preposition: `I moved last month`."""
+        if _OPENING.search(self.match.string, max(0, self.match.start() - 8), self.match.start()):
+            return self.opens_a_sentence
+        whose = self.match.string.startswith(("'", "’"), self.match.end())
+        return not whose and _TAKES_A_PERIOD.search(self.before) is None
+
+    @property
     def after_preposition(self) -> bool:
         return bool(
             re.search(r"\b(?:on|by|since|until|till|from|before|after|of)\s+$", self.before)
@@ -145,3 +208,7 @@ class Place:
         """A date with the preposition the phrase had."""
         lead = self.match["lead"]
         return f"{lead} {day.isoformat()}" if lead else day.isoformat()
+
+
+Resolve: TypeAlias = Callable[[Place], str | None]
+Rule: TypeAlias = tuple[re.Pattern[str], Resolve]

@@ -8,11 +8,10 @@ they stay as they are, because a wrong date is worse than a vague one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import date, timedelta
-from typing import TypeAlias
 
-from reverie.text.date_cues import Direction, Place
+from reverie.text.date_cues import Direction, Place, Resolve, Rule
+from reverie.text.date_parts import ENGLISH_PARTS, range_of_days, rules_of
 from reverie.text.days import (
     ENGLISH,
     day_or_none,
@@ -50,7 +49,12 @@ def _span(text: str, base: date, sign: int) -> date:
 def _simple(place: Place) -> str:
     offsets = {"yesterday": -1, "today": 0, "tomorrow": 1, "tmrw": 1}
     offset = offsets[place["day"]] + {"": 0, "after": 1, "before": -1}[place["beyond"]]
-    return (place.today + timedelta(days=offset)).isoformat()
+    return _opening(place, place.today + timedelta(days=offset))
+
+
+def _opening(place: Place, day: date) -> str:
+    """`Next Tuesday we meet` needs a preposition, `we meet next Tuesday` reads well without."""
+    return f"on {day.isoformat()}" if place.opens_a_sentence else day.isoformat()
 
 
 def _part_of_day(place: Place) -> str:
@@ -93,13 +97,13 @@ def _weekday(place: Place) -> str:
             day = today + timedelta(days=ahead or 7)
         case _:
             day = today + timedelta(days=ahead)
-    return day.isoformat()
+    return _opening(place, day)
 
 
 def _weekday_of_week(place: Place) -> str:
     shift = {"next": 7, "last": -7}.get(place["which"], 0)
     days = shift + weekday_number(place["day"])
-    return (monday_of(place.today) + timedelta(days=days)).isoformat()
+    return _opening(place, monday_of(place.today) + timedelta(days=days))
 
 
 def _cued_weekday(place: Place) -> str | None:
@@ -151,6 +155,9 @@ def _is_notice(place: Place) -> bool:
 
 def _month_day(place: Place) -> str | None:
     direction = _leaning(place)
+    opens = place.match["lead"] == "From" and place.direction is None
+    if direction is None and (opens or place.is_present):
+        direction = "future"
     if direction is None or (place["month"] in {"may", "march"} and _counts_things(place)):
         return None
     month = month_number(place["month"] or place["month2"])
@@ -170,23 +177,6 @@ def _counts_things(place: Place) -> bool:
     return place.match[0][-1].isdigit() and bool(
         _THINGS.match(place.match.string, place.match.end())
     )
-
-
-def _range(place: Place) -> str | None:
-    """`from 20 December to 6 January`: the next such period, or the current one."""
-    direction = place.direction
-    if direction == "habit":
-        return None
-    days = [
-        (month_number(place[month]), int(place[number]))
-        for month, number in (("month", "number"), ("month2", "number2"))
-    ]
-    last = nearest(*days[1], place.today, future=direction != "past")
-    first = nearest(*days[0], last, future=False) if last else None
-    if first is None or last is None:
-        return None
-    lead, joint = place.match["lead"], place.match["joint"]
-    return f"{lead} {first.isoformat()} {joint} {last.isoformat()}"
 
 
 def _end_of_month(place: Place) -> str | None:
@@ -213,13 +203,23 @@ def _during(place: Place) -> str | None:
     return f"{lead} {nearest_month(month, today, future=direction == 'future')}"
 
 
+_FROM_THEN_ON = re.compile(r" on(?:wards?)?\b")
+# "The tariff applies from February.", but "Send me the letter from May."
+_APPLIES = re.compile(
+    r"\b(?:applies|holds|works?|open|closed|days|hours|(?:part|full)[- ]time|a (?:week|month|year)|\d)\s+$"
+)
+_CLAUSE_ENDS = re.compile(r"\s*(?:[.,;!]|$)")
+
+
 def _limit_month(place: Place) -> str | None:
     """`until March`, `from September on`, `since May`: the whole month."""
     lead = place.match["lead"]
     direction = _leaning(place)
     if lead.lower() == "from":
         # "The mail from April" names a person.
-        onward = lead == "From" or _ONWARD.match(place.match.string, place.match.end())
+        text, end = place.match.string, place.match.end()
+        onward = lead == "From" or _FROM_THEN_ON.match(text, end)
+        onward = onward or (_APPLIES.search(place.before) and _CLAUSE_ENDS.match(text, end))
         direction = "future" if onward and direction in (None, "future") else None
     if direction is None or (lead == "From" and place.direction == "habit"):
         return None
@@ -258,7 +258,8 @@ def _nth_weekday(place: Place) -> str | None:
 
 def _period(place: Place) -> str:
     step = {"next": 1, "last": -1, "previous": -1}.get(place["which"], 0)
-    return period(place.today, place["unit"], step)
+    found = period(place.today, place["unit"], step)
+    return found if found.startswith("the ") or not place.is_adverb else f"in {found}"
 
 
 def _after_next(place: Place) -> str:
@@ -293,11 +294,7 @@ def _named_month(place: Place) -> str:
         year += month <= now
     elif place["which"] == "last":
         year -= month >= now
-    return f"{year}-{month:02d}"
-
-
-Resolve: TypeAlias = Callable[[Place], str | None]
-Rule: TypeAlias = tuple[re.Pattern[str], Resolve]
+    return f"{'in ' * place.is_adverb}{year}-{month:02d}"
 
 
 def _rule(pattern: str, resolve: Resolve) -> Rule:
@@ -362,7 +359,7 @@ RULES: tuple[Rule, ...] = (
     _rule(rf"{_NEAR} week(?:'s)?,? (?:on )?(?P<day>{_DAY})", _weekday_of_week),
     _rule(rf"{_LEAD} {_BARE_DAY}", _cued_weekday),
     *(
-        _rule(rf"(?P<lead>{lead}) {shape('')},? (?P<joint>{joint}) {shape('2')}", _range)
+        _rule(rf"(?P<lead>{lead} ){shape('')}(?P<joint>,? (?:{joint}) ){shape('2')}", range_of_days)
         for lead, joint in _RANGES
         for shape in (_in_range, _in_range_american)
     ),
@@ -375,7 +372,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         rf"(?P<lead>until|till|starting|beginning|since|from) (?:in )?(?-i:(?P<month>{_MONTH}))(?!\.? ?\d)"
         # "From May on Friday" is a letter of May's, "from May to July" a range.
-        r"(?! (?:on [A-Z\d]|(?:and|or|to|through|until|till)\b))",
+        r"(?! (?:on (?-i:[A-Z\d])|(?:and|or|to|through|until|till)\b))",
         _limit_month,
     ),
     _rule(rf"for the next (?P<span>(?!an? )(?:{_N}) {_UNIT})", _coming_span),
@@ -397,4 +394,5 @@ RULES: tuple[Rule, ...] = (
         _edge,
     ),
     _rule(rf"(?P<which>next|last|this) (?-i:(?P<month>{_MONTH}))(?!\.? ?\d)", _named_month),
+    *rules_of(ENGLISH_PARTS),
 )

@@ -7,8 +7,15 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import lru_cache, partial
 
-from reverie.text.date_cues import ENGLISH_CUES, Cues, Direction, Place
-from reverie.text.date_grammar import RULES, Resolve, Rule
+from reverie.text.date_cues import ENGLISH_CUES, Cues, Direction, Place, Resolve, Rule
+from reverie.text.date_grammar import RULES
+from reverie.text.date_parts import (
+    FRENCH_PARTS,
+    GERMAN_PARTS,
+    SPANISH_PARTS,
+    range_of_days,
+    rules_of,
+)
 from reverie.text.date_phrases import ENGLISH, LANGUAGES, Language, word_set
 from reverie.text.days import (
     FRENCH,
@@ -25,6 +32,7 @@ from reverie.text.days import (
 
 # A sample of this size is enough to recognise the language.
 _SAMPLE = 4_000
+_PARTS = {GERMAN: GERMAN_PARTS, FRENCH: FRENCH_PARTS, SPANISH: SPANISH_PARTS}
 
 
 def rules_for(text: str) -> tuple[tuple[Rule, ...], Cues]:
@@ -74,6 +82,7 @@ def _cues_of(language: Language) -> Cues:
         re.compile(
             rf"\b(?:{neither})\b|\b(?P<future>{future})\b|\b(?P<past>{past})\b", re.IGNORECASE
         ),
+        present=re.compile(rf"\b(?:{language.present})\b", re.IGNORECASE),
     )
 
 
@@ -91,7 +100,7 @@ def _written(language: Language) -> Iterator[Rule]:
         return pattern.replace("{weekday}", names.weekday).replace("{month}", names.month)
 
     for pattern, offset in language.offsets:
-        yield rule(pattern, partial(_offset, offset))
+        yield rule(pattern, partial(_offset, language, offset))
     for patterns, side in ((language.next_day, 1), (language.last_day, -1)):
         for pattern in patterns:
             yield rule(filled(pattern), partial(_weekday, language, side))
@@ -101,11 +110,11 @@ def _written(language: Language) -> Iterator[Rule]:
     for pattern, step in language.weeks:
         yield rule(pattern, partial(_week, language, step))
     for pattern, step in language.months:
-        yield rule(pattern, partial(_month, step))
+        yield rule(pattern, partial(_month, language, step))
     written = filled(language.date)
     second = written.replace("<number>", "<number2>").replace("<month>", "<month2>")
     for lead, joint in language.ranges:
-        yield rule(rf"(?P<lead>{lead}){written}(?P<joint>{joint}){second}", _range)
+        yield rule(rf"(?P<lead>{lead}){written}(?P<joint>{joint}){second}", range_of_days)
     leads = "|".join((language.leads_ahead, language.leads_back, language.leads))
     yield rule(
         rf"(?P<lead>{leads}|)(?:{names.weekday},? (?:dem |den |le |el )?)?{written}",
@@ -116,10 +125,13 @@ def _written(language: Language) -> Iterator[Rule]:
         partial(_limit_month, language),
     )
     yield rule(filled(language.weekday), partial(_cued_weekday, language))
+    yield rule(filled(language.within), partial(_within, language))
+    yield from rules_of(_PARTS[names])
 
 
-def _offset(days: int, place: Place) -> str:
-    return (place.today + timedelta(days=days)).isoformat()
+def _offset(language: Language, days: int, place: Place) -> str:
+    day = (place.today + timedelta(days=days)).isoformat()
+    return f"{language.on}{day}" if place.opens_a_sentence else day
 
 
 def _weekday(language: Language, side: int, place: Place) -> str:
@@ -144,6 +156,11 @@ def _counted(language: Language, side: int, place: Place) -> str:
     return f"{language.on}{_later(language, side, place).isoformat()}"
 
 
+def _within(language: Language, place: Place) -> str | None:
+    """`in zwei Wochen`, which is also how long something takes."""
+    return _counted(language, 1, place) if place.direction == "future" else None
+
+
 def _coming(language: Language, place: Place) -> str | None:
     if place.direction in {"past", "habit"}:
         return None
@@ -152,11 +169,16 @@ def _coming(language: Language, place: Place) -> str | None:
 
 
 def _week(language: Language, step: int, place: Place) -> str:
-    return f"{language.week_of}{(monday_of(place.today) + timedelta(days=7 * step)).isoformat()}"
+    monday = monday_of(place.today) + timedelta(days=7 * step)
+    # "Ab nächster Woche".
+    dative = place.match[0].partition(" ")[0].endswith("er")
+    week = "der Woche vom " if dative and language.names is GERMAN else language.week_of
+    return f"{week}{monday.isoformat()}"
 
 
-def _month(step: int, place: Place) -> str:
-    return period(place.today, "month", step)
+def _month(language: Language, step: int, place: Place) -> str:
+    month = period(place.today, "month", step)
+    return f"{language.in_month}{month}" if place.is_adverb else month
 
 
 def _leaning(language: Language, place: Place) -> Direction | None:
@@ -181,7 +203,7 @@ _WEEKDAY_AHEAD = frozenset(
 
 
 def _day_of_month(language: Language, place: Place) -> str | None:
-    direction = _leaning(language, place)
+    direction = _leaning(language, place) or ("future" if place.is_present else None)
     if direction is None:
         return None
     number = int(place["number"].removesuffix("er"))
@@ -196,22 +218,6 @@ def _limit_month(language: Language, place: Place) -> str | None:
     month = month_number(place["month"])
     ahead = place["lead"] not in language.since
     return f"{place.match['lead']}{nearest_month(month, place.today, future=ahead)}"
-
-
-def _range(place: Place) -> str | None:
-    """`vom 20. Dezember bis 6. Januar`: the next such period, or the current one."""
-    direction = place.direction
-    if direction == "habit":
-        return None
-    days = [
-        (month_number(place[month]), int(place[number].removesuffix("er")))
-        for month, number in (("month", "number"), ("month2", "number2"))
-    ]
-    last = nearest(*days[1], place.today, future=direction != "past")
-    first = nearest(*days[0], last, future=False) if last else None
-    if first is None or last is None:
-        return None
-    return f"{place.match['lead']}{first.isoformat()}{place.match['joint']}{last.isoformat()}"
 
 
 _WORKING_WEEK: Callable[[str], re.Match[str] | None] = re.compile(

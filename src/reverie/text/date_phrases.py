@@ -43,8 +43,14 @@ class Language:
     week_of: str
     coming: str
     until: str
+    # Before a month.
+    in_month: str
     # Habits, future, past, and words that look like past but show no tense.
     cues: tuple[str, str, str, str]
+    # Verbs in the present that with a day of a month speak of the future.
+    present: str
+    # A span that is a date only if the sentence speaks of the future.
+    within: str = r"(?!)"
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -57,7 +63,7 @@ _GERMAN = Language(
     common=word_set(
         "der die das und ist ein eine nicht wir mit für den dem auf wird am im zu bis ab seit"
         " vom zum ich kein keine war bei nur gilt sind diese dieser nächste nächsten letzte"
-        " letzten woche wochen heute gestern morgen übermorgen monat sich auch noch hat haben"
+        " letzten woche wochen tagen zwei drei vier fünf ende mitte nach heute gestern morgen übermorgen monat sich auch noch hat haben"
     ),
     offsets=(
         (r"heute(?! (?:morgen|früh|nacht|abend))", 0),
@@ -81,31 +87,42 @@ _GERMAN = Language(
     weekday=r"(?P<lead>am |bis (?:zum )?|ab |seit |spätestens (?:am |bis ))(?P<day>{weekday})(?!,? (?:dem )?\d| (?:bis|und|oder)\b)",
     ranges=((r"vom ", r" bis (?:zum )?"), (r"zwischen dem ", r" und (?:dem )?")),
     weeks=(
-        (r"diese Woche", 0),
-        (r"(?<!der )nächste Woche", 1),
-        (r"(?<!der )(?:letzte|vorige|vergangene) Woche", -1),
+        (r"diese Woche|(?<=ab )dieser Woche", 0),
+        (r"(?<!der )nächste Woche|(?<=ab )nächster Woche", 1),
+        (r"(?<!der )übernächste Woche|(?<=ab )übernächster Woche", 2),
+        (
+            r"(?<!der )(?:letzte|vorige|vergangene) Woche|(?<=seit )(?:letzter|voriger|vergangener) Woche",
+            -1,
+        ),
     ),
     months=((r"diesen Monat", 0), (r"nächsten Monat", 1), (r"(?:letzten|vorigen) Monat", -1)),
     week_of="die Woche vom ",
     coming=r"(?P<head>in den|die|für die) nächsten {number} {unit}",
     until="bis ",
+    in_month="in ",
     cues=(
         r"jede[nrsm]?|jeweils|immer|nie|niemals|meistens|normalerweise|regelmäßig|täglich|wöchentlich"
         r"|monatlich|jährlich|Geburtstag|Jahrestag|(?:mon|diens|donners|frei|sams|sonn)tags|mittwochs",
         r"wird|werden|werde|geplant|fällig|findet|startet|beginnt|endet|läuft|soll|sollen|kommt"
         r"|(?:Termin|Treffen|Besprechung|Meeting|Release|Launch|Freeze|Demo|Audit|Workshop|Prüfung"
-        r"|Konferenz|Wartung|Umzug|Hochzeit|Abgabe|Frist|Abgabetermin) ist",
+        r"|Konferenz|Wartung|Umzug|Hochzeit|Abgabe|Frist|Abgabetermin|Konzert|Ausflug|Turnier|Auftritt"
+        r"|Aufführung|Rennen|Beerdigung|Operation|Untersuchung|Klassenfahrt|Lieferung|Feier|Flug) ist",
         r"war|waren|wurde|wurden|hatte|hatten|gab|ging|kam|lief|begann|startete|endete|fiel|sagte"
         r"|(?:hat|haben|ist|sind|bin|habe)\b[^.!?\n]{0,80}?\bge[a-zäöüß]{2,20}(?:t|en)",
         r"(?:ist|sind)\b[^.!?\n]{0,60}?\b(?:geplant|gesperrt|geschlossen|gedacht|geöffnet)",
     ),
+    present=(
+        r"singt|spielt|zieht|ziehen|übernimmt|übernehmen|löst|reist|fährt|fahren|fliegt|fliegen|besucht|bekommt"
+        r"|öffnet|eröffnet|schließt|wechselt|geht|trifft|treffen|heiratet|heiraten|tritt"
+    ),
+    within=r"in {number} {unit}",
 )
 _FRENCH = Language(
     names=FRENCH,
     common=word_set(
         "le la les des est une un du et dans pour que qui sur avec pas nous au jusqu partir"
         " depuis ce cette je on sera avant il en ne prochain prochaine dernier dernière de"
-        " semaine aujourd hui demain hier je suis sont ont plus"
+        " à deux trois quatre semaine semaines jours aujourd hui demain hier je suis sont ont plus"
     ),
     offsets=(
         (r"aujourd['’]hui", 0),
@@ -139,16 +156,21 @@ _FRENCH = Language(
     week_of="la semaine du ",
     coming=r"(?P<head>(?:pendant|pour) les) {number} prochaine?s {unit}",
     until="jusqu'au ",
+    in_month="en ",
     cues=(
         r"chaque|tous les|toutes les|toujours|jamais|souvent|d['’]habitude|normalement|anniversaire"
         r"|quotidien\w*|hebdomadaire\w*|mensuel\w*|annuel\w*",
-        r"sera|seront|aura|auront|va|vont|allons|commence|commencera|démarre|débute|prévue?s?|doit|doivent"
+        r"irai|irons|iront|sera|seront|aura|auront|va|vont|allons|commence|commencera|démarre|débute|prévue?s?|doit|doivent"
         r"|expire|se termine|a lieu|aura lieu|\w{3,20}(?:eront|erons)"
         r"|(?:réunion|lancement|démo|audit|atelier|examen|conférence|maintenance|mariage|échéance"
-        r"|date limite|entretien|livraison|sortie|gel)\b[^.!?\n]{0,40}? est",
+        r"|date limite|entretien|livraison|sortie|gel|concert|excursion|tournoi|spectacle|rendez-vous|voyage|opération)\b[^.!?\n]{0,40}? est",
         r"était|étaient|avait|avaient|(?:ai|as|a|avons|avez|ont) (?:été|eu|\w{2,20}(?:é|i|u|is)e?s?)"
         r"|(?:est|sont|suis|sommes) (?:tombé|parti|arrivé|venu|allé|resté|sorti|né|devenu|passé)e?s?",
         r"(?:a|avons|ont|ai|est|sont) (?:prévu|décidé|reporté|fermé)e?s?",
+    ),
+    present=(
+        r"chante|joue|arrive|arrivent|part|partons|partent|déménage|déménageons|déménagent|ouvre|ferme|reprend"
+        r"|devient|revient|reviennent|prend|visite|vient|viennent|voyage|se marie|se marient|succède|remplace|a (?:son|sa|un|une)"
     ),
 )
 _SPANISH = Language(
@@ -156,7 +178,7 @@ _SPANISH = Language(
     common=word_set(
         "el la los las que es una un y en con para por del no se al lo hasta desde partir esta"
         " este nosotros está será antes próximo próxima pasado de semana hoy ayer mañana estoy"
-        " están estamos su hay"
+        " están estamos su hay dentro dos tres cuatro semanas días finales mediados"
     ),
     offsets=(
         (r"hoy", 0),
@@ -194,16 +216,23 @@ _SPANISH = Language(
     week_of="la semana del ",
     coming=r"(?P<head>(?:durante|en) (?:las|los)) próxim[oa]s {number} {unit}",
     until="hasta el ",
+    in_month="en ",
     cues=(
         r"cada|todos los|todas las|siempre|nunca|normalmente|a menudo|cumpleaños|aniversario|diari\w+"
         r"|semanal\w*|mensual\w*|anual\w*|los (?:lunes|martes|miércoles|jueves|viernes|sábados|domingos)",
-        r"será|serán|tendrá|habrá|voy a|va a|van a|vamos a|empieza|comienza|termina|vence|caduca"
+        r"iré|iremos|será|serán|tendrá|habrá|voy a|va a|van a|vamos a|empieza|comienza|termina|vence|caduca"
         r"|previst[oa]s?|programad[oa]s?|planead[oa]s?|\w{3,20}(?:rán?|ré)|(?!quer|esper)\w{2,20}[aei]remos"
         r"|(?:reunión|lanzamiento|demo|auditoría|taller|examen|conferencia|mantenimiento|boda|plazo"
-        r"|fecha límite|entrevista|cita|entrega|evento)\b[^.!?\n]{0,40}? es",
+        r"|fecha límite|entrevista|cita|entrega|evento|concierto|excursión|torneo|vuelo|viaje|operación)\b[^.!?\n]{0,40}? es",
         r"fue|fueron|era|eran|estaba|estaban|hubo|tuvo|tuvimos|hicimos|\w{2,20}(?:ó|aron|ieron)"
         r"|(?:he|ha|hemos|han) \w{2,20}(?:ado|ido|to|cho)",
         r"(?!)",
     ),
+    # "Cambiamos" may be past.
+    present=(
+        r"canta|toca|llega|llegan|sale|salen|viaja|viajan|vuela|abre|cierra|asume|sustituye|reemplaza|se muda|se mudan"
+        r"|cambia|cambian|vamos|vuelve|vuelven|viene|vienen|visita|tiene|tenemos|se casa|se casan"
+    ),
+    within=r"en {number} {unit}",
 )
 LANGUAGES = (_GERMAN, _FRENCH, _SPANISH)

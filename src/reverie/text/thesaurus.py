@@ -7,6 +7,7 @@ that English uses everywhere: sharing one of them says little.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,11 +17,15 @@ from reverie.text import words as languages
 from reverie.text.words import plain_words, stem
 
 # Changes when the same text would give other groups: an index built before must be built again.
-VERSION = "2"
+VERSION = "3"
 _ABROAD = {"de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
 _FOLDER = Path(__file__).with_name("thesaurus")
 # What the term of a group begins with; no word does.
 _MARK = "zq"
+# Shorter words are letters and abbreviations, which stand for many things.
+_INITIALS = 2
+# What is joined with something else, or code: its parts may mean something else than alone.
+_COMPOUND = re.compile(r"`[^`]*`|\S*\w[-/_.:@]\w\S*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +80,60 @@ def knows(word: str) -> bool:
     return stem(word, "english") in _entries()["english"]
 
 
-def phrases_for(text: str) -> list[tuple[str, ...]]:
-    """The English words of groups that a telling word of a text is in, and it alone in no other.
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A group that a text may be about: its words, the first of which names it, and those it has of them."""
 
-    Smallest group first: a word in several groups, or one used everywhere, may mean something else.
+    words: tuple[str, ...]
+    said: tuple[str, ...]
+
+
+def topics_of(text: str) -> list[Topic]:
+    """The topics that a telling word of a text stands for and for nothing else, with their English words.
+
+    Groups of everyday verbs and adjectives name no topic. A word that may mean something else, such as
+    "press" or "cast", does not tell; nor does a part of a compound such as "cast-iron".
     """
-    lines = _lines()
-    found = {
-        int(group.removeprefix(_MARK))
-        for word, of in groups_by_word(text).items()
-        if len(of) == 1 and word not in common_words() and stem(word, "english") not in common()
-        for group in of
+    plain = set(plain_words(_COMPOUND.sub(" ", text)))
+    alone = {
+        word: of for word, of in groups_by_word(text).items() if word in plain and len(of) == 1
     }
-    phrases = [
-        tuple(phrase for language, phrase in _phrases(lines[number]) if language == "english")
-        for number in sorted(found)
-    ]
-    return sorted(phrases, key=len)
+    said: dict[str, list[str]] = {}
+    for found in (alone, groups_by_phrase(text)):
+        for word, of in found.items():
+            if len(of) == 1 and _is_sure(word):
+                said.setdefault(next(iter(of)), []).append(word)
+    lines, everyday = _lines(), _everyday()
+    topics = []
+    for group, words in said.items():
+        number = int(group.removeprefix(_MARK))
+        names = tuple(p for spoken, p in _phrases(lines[number]) if spoken == "english")
+        if number < everyday and names[0] not in _ambiguous():
+            topics.append(Topic(names, tuple(dict.fromkeys(words))))
+    return topics
+
+
+def tells(word: str) -> bool:
+    """Whether a word is long and rare enough to say what a text is about."""
+    rare = word not in common_words() and stem(word, "english") not in common()
+    return rare and len(word) > _INITIALS and not word.isdigit()
+
+
+def _is_sure(word: str) -> bool:
+    return tells(word) and not {word, stem(word, "english")} & _ambiguous()
+
+
+@lru_cache(maxsize=1)
+def _ambiguous() -> frozenset[str]:
+    """Words of groups that often mean something else, and their stems."""
+    words = (_FOLDER / "ambiguous.txt").read_text(encoding="utf-8").split()
+    return frozenset((*words, *(stem(word, "english") for word in words)))
+
+
+@lru_cache(maxsize=1)
+def _everyday() -> int:
+    """The line from which on the groups are of everyday words."""
+    return next(n for n, line in enumerate(_lines()) if line.startswith("# --- plain English"))
 
 
 @lru_cache(maxsize=1)

@@ -5,10 +5,13 @@ a note counts; later ones explain it.
 
 - "until", "through", "ends on": it holds up to and including that day.
 - "from … on", "starting", "as of", "since": it holds from that day on.
+- "takes over on", "becomes … on": it holds from that day on, if the statement says nothing else.
 - "from … to", "between … and", "during", "only on": both.
 - "this week", "next month": both, for a state ("I am on call") or a ban ("no deploys"). A change
   ("Mira joins next week") goes on being true, so it gets no end.
-- An event or a deadline ("the demo is on", "due on") is over the day after.
+- An event or a deadline ("the demo is on", "due on", "ends on") is over the day after, if the statement says
+  nothing else: "the insurance is with Helvion, renewal is due on 15 January" stays true.
+- A limit in a later clause ("…, it is closed until Monday") does not limit what an earlier clause states.
 - "by" a date gives nothing: what must be done by then, or goes away then, is still to be known later.
 - A habit ("every Friday") or a story ("it was down until Friday") gives nothing.
 
@@ -23,8 +26,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
+from reverie.text.clauses import follows_a_statement, is_alone
 from reverie.text.date_cues import EVENTS, SENTENCE_END, Cues, Sentences
 from reverie.text.date_languages import rules_for
+from reverie.text.date_parts import FEAST_WITH_DATE
 from reverie.text.dates import PROTECTED, absolute_dates
 from reverie.text.days import ALL_NAMES, day_or_none, month_number, months_on
 
@@ -117,7 +122,7 @@ def _written_dates() -> re.Pattern[str]:
 def _marked(sentence: str) -> tuple[str, list[_Time]]:
     """The sentence with a placeholder for each date, and the dates; code and quotations are masked."""
     plain = re.sub(rf"[{_OPEN}{_CLOSE}{_HIDDEN}]", " ", sentence)
-    plain = PROTECTED.sub(_HIDDEN, plain)
+    plain = FEAST_WITH_DATE.sub(r"\g<date>", PROTECTED.sub(_HIDDEN, plain))
     dates: list[_Time] = []
 
     def mark(match: re.Match[str]) -> str:
@@ -166,11 +171,15 @@ def _months(year: int, month: int, count: int, words: str) -> _Time | None:
 _UNTIL = (
     r"(?:until|till|'til|through|thru|up to|up until|valid to)"
     r" (?:and including |(?:the )?end of |(?!the (?:start|beginning|middle))(?:(?:the|our|my|his|her) )?(?:[^\W\d][\w-]* ){0,3}(?:on|of) )?"
-    r"|(?:ends?|expires?|finish(?:es)?|closes?) (?:on |at the end of )?|(?:last day is|is over on) "
     r"|bis (?:zum |einschließlich |inklusive |zum Ende (?:von )?|Ende (?:von )?)?(?:(?:der|die|das|dem) )?"
+    r"|jusqu['’](?:à la fin (?:de |du )?|au|à|en) ?(?:le )?"
+    r"|hasta (?:el (?:final de |fin de )?|la )?"
+)
+_ENDS = (
+    r"(?:ends?|expires?|finish(?:es)?|closes?) (?:on |at the end of )?|(?:last day is|is over on) "
     r"|(?:endet|enden|läuft ab|schließt) (?:am )?"
-    r"|jusqu['’](?:à la fin (?:de |du )?|au|à|en) ?(?:le )?|(?:se termine|expire|prend fin|s['’]arrête) (?:le )?"
-    r"|hasta (?:el (?:final de |fin de )?|la )?|(?:termina|acaba|vence|caduca|finaliza) (?:el )?"
+    r"|(?:se termine|expire|prend fin|s['’]arrête) (?:le )?"
+    r"|(?:termina|acaba|vence|caduca|finaliza) (?:el )?"
 )
 _FROM = (
     r"(?:starting|beginning|effective|as of|in effect from|valid from|no longer (?:[\w-]+ ){0,6}from|since)"
@@ -178,6 +187,13 @@ _FROM = (
     r"|(?:ab|seit) (?:dem )?"
     r"|(?:à partir d[eu]|dès|depuis) (?:le )?"
     r"|a partir del? (?:el )?|desde (?:el )?"
+)
+# A person or thing takes a place on a day: until then another one has it.
+_HANDOVER = (
+    r"\b(?:takes? over|becomes?|succeeds?|replaces?|(?:starts?|joins?) as|übernimmt|löst|reprend|devient|succède"
+    r"|remplace|asume|sustituye|reemplaza|pasa a ser)\b[^.!?,;\n]{0,60}? (?:on |from |am |in |ab |le |en |el )?{d}"
+    r"|\bwird (?:am |in |ab )?{d} (?-i:[A-ZÄÖÜ]\w+)[.!]?$"
+    r"|\b(?:applies|works?|days|hours|time|week|month|year|\d) from {d}(?=[.,;!]|$)"
 )
 _RANGES = (
     r"from {d},? (?:to|until|till|through|thru|-|–) {d}|between {d} and {d}|{d} (?:to|through|–|-) {d}",
@@ -200,7 +216,7 @@ _STATE = (
 _BAN = r"\b(?:no|not|none|nobody|kein|keine|keinen|nicht|pas|aucune?|ningun[ao]?|ningún)\b|n['’]t\b"
 _CHANGE = (
     r"\b(?:will|join|switch|migrat|start|begin|launch|releas|ship|renam|replac|remov|dropp?|deprecat"
-    r"|becom|leav|retir|merg|upgrad|introduc|adopt|decid|deliver|go(?:es)? (?:live|away|public)|deploy|roll"
+    r"|becom|leav|retir|mov|relocat|marr|buy|hir|merg|upgrad|introduc|adopt|decid|deliver|go(?:es)? (?:live|away|public)|deploy|roll"
     r"|wechsel|zieh|umzieh|startet|beginnt|kommt|wird|werden|einführ"
     r"|commenc|démarr|rejoin|passe|lanc|empiez|empez|comienz|lanz)\w*"
 )
@@ -234,7 +250,7 @@ _EVENT = (
     r"(?:l?ing)?\b[^.!?\n]{0,60}? "
     r"|\b(?:treffen (?:wir )?uns|retrouvons|réunissons|nos (?:reunimos|reuniremos|vemos))\b[^.!?\n]{0,40}? "
 )
-_ON = r"(?:on |for |by |am |le |el |bis |vor |zum |at )?"
+_ON = r"(?:on |for |by |in |am |le |el |bis |vor |zum |at |en )?"
 _VAGUE = re.compile(
     r"\b(?:(?:for|until|till|after|before|in|with) (?:the )?next (?:release|sprint|version|deploy\w*"
     r"|milestone|iteration|migration|on-?call)|next (?:sprint|release|iteration|milestone)"
@@ -252,9 +268,11 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     written = {
         "range": "|".join(f"(?:{one.format(d=_D)})" for one in _RANGES),
         "until": rf"(?:{_UNTIL}){_D}",
+        "ends": rf"(?:{_ENDS}){_D}",
         "from": rf"(?:{_FROM}){_D}|from {_D},? on(?:wards?)?\b|von {_D} an\b|^from {_D}",
+        "handover": _HANDOVER.replace("{d}", _D),
         "only": _ONLY,
-        "period": rf"{start}{_D}(?! (?:is|was|are|will|ist|est|es)\b)|(?<!for )(?<!of )(?<!from )(?<!about )(?<!in ){_D}(?=[.!]?$)",
+        "period": rf"{start}{_D}(?! (?:is|was|are|will|ist|est|es)\b)|(?<!for )(?<!of )(?<!from )(?<!about ){_D}(?=[.!]?$)",
         "away": rf"{_AWAY}{_ON}{_D}",
         "event": rf"(?:{_EVENT}){_ON}{_D}",
     }
@@ -289,12 +307,14 @@ class _Frames:
         at = self.text.index(_OPEN)
         side = Sentences(self.text, self.cues).direction(at, at + 1)
         if side not in {"habit", "past"}:
-            order = (*order, self._event, self._away, self._period)
+            order = (*order, self._ended, self._handover, self._event, self._away, self._period)
         return next((found for read in order if (found := read()) is not None), Validity())
 
     def _matches(self, name: str) -> Iterator[tuple[re.Match[str], list[_Time]]]:
         for match in _patterns()[name].finditer(self.text):
-            yield match, [self.dates[int(one)] for one in match.groups() if one is not None]
+            if name == "range" or not follows_a_statement(self.text, match.end()):
+                dates = [self.dates[int(one)] for one in match.groups() if one is not None]
+                yield match, dates
 
     def _has(self, name: str) -> bool:
         return _patterns()[name].search(self.text) is not None
@@ -318,9 +338,21 @@ class _Frames:
     def _only(self) -> Validity | None:
         return next((self._held(t.first, t.last, m) for m, (t,) in self._matches("only")), None)
 
+    def _ended(self) -> Validity | None:
+        for match, (time,) in self._matches("ends"):
+            if is_alone(self.text, match.end()):
+                return self._held(None, time.last, match)
+        return None
+
+    def _handover(self) -> Validity | None:
+        for match, found in self._matches("handover"):
+            if found[0].first > self.said and is_alone(self.text, match.end()):
+                return self._held(found[0].first, None, match)
+        return None
+
     def _event(self) -> Validity | None:
         for match, (time,) in self._matches("event"):
-            if time.is_day:
+            if time.is_day and is_alone(self.text, match.end()):
                 return self._held(None, time.last, match)
         return None
 

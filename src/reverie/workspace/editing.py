@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reverie.errors import InputError
+from reverie.errors import InputError, WriteConflict
 from reverie.memory.changes import undo as keeper
 from reverie.memory.format.topic import LARGEST_FILE, Topic, parse
 from reverie.workspace.inbox import open_inbox
@@ -50,8 +50,13 @@ def save_edit(memory: OpenMemory, base: Base, data: bytes, author: Author) -> Ed
     problem = _problem(data, fresh, base.topic)
     if problem is not None:
         raise InputError(problem)
-    revision = memory.keeper.change(base, fresh, author, f"edit {fresh.name}")
-    return Edited(fresh, revision)
+    summary = f"edit {fresh.name}"
+    whole = memory.keeper.reworded(base.topic, fresh)
+    try:
+        return Edited(whole, memory.keeper.change(base, whole, author, summary))
+    except WriteConflict:
+        # The name or description was changed meanwhile: leave it, and save what was edited.
+        return Edited(fresh, memory.keeper.change(base, fresh, author, summary))
 
 
 def _problem(data: bytes, fresh: Topic, before: Topic) -> str | None:
@@ -59,6 +64,8 @@ def _problem(data: bytes, fresh: Topic, before: Topic) -> str | None:
         return "the text is empty; to remove a memory: reverie forget"
     if len(data) > LARGEST_FILE:
         return f"{len(data):,} bytes are too many; a memory holds at most {LARGEST_FILE:,}"
+    if "\0" in fresh.body and "\0" not in before.body:
+        return "not saved: it is not text"
     # A file that was broken before may be saved; a new problem may not be introduced.
     if fresh.problem is not None and fresh.problem != before.problem:
         return f"not saved: {fresh.problem}"

@@ -102,7 +102,9 @@ class TestCreate:
         [revision] = memory.history()
         assert revision.author.writer == "main"
         assert set(revision.files) == {"deploys.md", "MEMORY.md"}
-        assert viewed(tool, "/memories/MEMORY.md") == "- [Deploys](deploys.md)"
+        assert viewed(tool, "/memories/MEMORY.md") == (
+            "- [Deploys](deploys.md) — They freeze on 2026-12-20."
+        )
         memory.undo()
         assert "does not exist" in refused(tool, "view", path="/memories/deploys.md")
 

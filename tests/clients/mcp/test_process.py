@@ -207,7 +207,7 @@ async def test_what_is_about_the_person_is_known_in_another_project(place: Stage
         saved = await call(client, "remember", text="I prefer answers with a haiku")
         assert (saved["scope"], saved["file"]) == (
             "person",
-            "person/user_i_prefer_answers_with_a_haiku.md",
+            "person/feedback_i_prefer_answers_with_a_haiku.md",
         )
         here = await call(client, "remember", text="I like haiku", scope="project", type="user")
         assert here["scope"] == "project"

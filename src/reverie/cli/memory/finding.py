@@ -32,14 +32,15 @@ if TYPE_CHECKING:
 
 
 def hit_lines(one: Shown, *, explain: bool = False) -> Iterator[Text]:
-    """A hit as lines: its score, place and marks, then the snippet."""
+    """A hit as lines: its score unless it was only looked up, its place and marks, then the snippet."""
     hit = one.hit
     episode = hit.collection == "episodes"
     place = f"session {hit.session} · {hit.role}" if episode else hit.key
     about = [one.id, when(hit.at or 0) if episode else "", one.mark]
-    about += [] if one.good else ["(a weak match)"]
+    about += ["(a weak match)"] if one.weak else []
     marks = styled("".join(f"  {word}" for word in about if word))
-    yield styled(f"{hit.score:5.2f}  ") + styled(place, "bold") + marks
+    score = "" if one.looked_up else f"{hit.score:5.2f}"
+    yield styled(f"{score:5}  ") + styled(place, "bold") + marks
     yield styled(f"       {hit.snippet}", "")
     if explain:
         signals = ", ".join(f"{name} {value:+.2f}" for name, value in hit.signals.items())

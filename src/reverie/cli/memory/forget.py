@@ -211,8 +211,9 @@ def _forget(targets: list[Target]) -> tuple[list[dict[str, Any]], list[str]]:
         lines.append(f"Forgot {target.label}: {target.title}")
         if revision is not None:
             lines.append(f"  {undo_hint(revision, team=target.memory.team)}")
-    more = "history and transcripts still contain it; to remove it for good: add --everywhere"
-    return data, [*lines, f"  {more}"]
+    named = shlex.join(target.label for target in targets)
+    lines.append("  history and transcripts still contain it; to remove it for good:")
+    return data, [*lines, f"    reverie forget {named} --everywhere"]
 
 
 def _receipt_json(file: str, receipt: Receipt) -> dict[str, Any]:

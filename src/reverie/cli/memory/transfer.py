@@ -44,7 +44,8 @@ def import_command(
     PATHS are folders of markdown such as an Obsidian vault or basic-memory's notes (one memory per
     file), an AGENTS.md, CLAUDE.md, GEMINI.md or other single file (one memory per statement), exports
     of Mem0, Letta, Claude.ai or ChatGPT, or of `reverie export`. Items that are known, are not
-    memories, or contain a secret are reported. The folder person/ of an export is about you; the rest
+    memories, or contain a secret are reported. Relative dates in markdown count from the day the file was
+    last changed; where no day is known, they stay and are reported. The folder person/ of an export is about you; the rest
     goes to this project, unless --scope says otherwise. On a terminal the plan is shown first.
 
     \b
@@ -70,6 +71,9 @@ def import_command(
         plan.save(PERSON, ", ".join(path.name for path in paths))
     data = _import_json(plan, dry_run=dry_run)
     frame.show(data, _import_lines(data, plan))
+    refused = [row for row in data["declined"] if not row["existing"]]
+    if refused and not data["imported"] and not dry_run:
+        click.get_current_context().exit(1)
 
 
 def _import_json(plan: ImportPlan, *, dry_run: bool) -> dict[str, Any]:
@@ -99,6 +103,7 @@ def _saved_json(of: OpenMemory, source: str, what: Prepared) -> dict[str, Any]:
         "name": memory.name,
         "type": memory.type,
         "dates": [{"before": change.before, "after": change.after} for change in what.dates],
+        "undated": list(what.undated),
         "secrets": list(what.secrets),
     }
 
@@ -111,7 +116,12 @@ def _import_lines(data: dict[str, Any], plan: ImportPlan) -> Iterator[str]:
     for row in imported:
         removed = f" (removed: {', '.join(row['secrets'])})" if row["secrets"] else ""
         left = f" (not taken over: {', '.join(row['dropped'])})" if row["dropped"] else ""
-        yield f"  + {row['file']}  {row['name']}{removed}{left}"
+        vague = (
+            f" (day of writing unknown, left: {', '.join(row['undated'])})"
+            if row["undated"]
+            else ""
+        )
+        yield f"  + {row['file']}  {row['name']}{removed}{left}{vague}"
     yield from (f"  - {row['source']}: {row['reason']}" for row in declined)
     for memory, revision in plan.revisions:
         yield f"  {undo_hint(revision, team=memory.team)}"
@@ -148,6 +158,8 @@ def export_command(
     if not export.memories:
         raise InputError("there is nothing to export: no memory is saved yet")
     chosen = format_ or _format_of(path)
+    if format_ is None and path is not None and chosen == "folder":
+        _require_folder(path)
     if chosen == "json" and path is None:
         click.echo(as_json(export, app.clock.now()), nl=False)
         return
@@ -184,6 +196,15 @@ def _format_of(path: Path | None) -> str:
     if path is None or path.suffix == ".zip":
         return "zip"
     return "json" if path.suffix == ".json" else "folder"
+
+
+def _require_folder(path: Path) -> None:
+    """InputError for a name that looks like a file of another kind, such as x.tar.gz."""
+    if path.suffix[1:2].isalpha() and not path.is_dir():
+        raise InputError(
+            f"nothing is exported as {path.suffix}; name a .zip, a .json or a folder "
+            f"(a folder of that name: --format folder)"
+        )
 
 
 def _default_name(app: Workspace, chosen: str) -> str:

@@ -113,7 +113,7 @@ def _standard_input() -> str:
     if len(data) > LARGEST_FILE:
         raise InputError(
             f"standard input has more than {LARGEST_FILE:,} bytes, the most a memory holds; "
-            "keep the point, or use `reverie import`"
+            "split it into parts that say one thing each, or keep the point"
         )
     return data.decode("utf-8", "replace")
 

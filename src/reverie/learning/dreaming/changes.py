@@ -30,6 +30,11 @@ Files: TypeAlias = Mapping[str, bytes]
 # A memory with at least this share of another's words may be the one it was merged into.
 _HEIR_SHARE = 0.6
 _NO_REASON = "no reason was given"
+# Why rules gave a memory cues; reports of dreams know by it which cues are theirs.
+CUES_GIVEN = "it was given words people may ask by"
+
+# By file, the cues that rules gave it.
+RuledCues: TypeAlias = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,18 @@ class Change:
     @property
     def title(self) -> str:
         return f"{self.kind} {', '.join(self.files)}"
+
+
+def ruled_cues(changes: Iterable[Change]) -> RuledCues:
+    """The cues that rules wrote in changes that were made: the reason says so, and there were none before."""
+    found: dict[str, frozenset[str]] = {}
+    for change in changes:
+        for step in change.steps if CUES_GIVEN in change.reason else ():
+            was = () if step.before is None else parsed(step.before, step.file).cues
+            if step.after is not None and not was:
+                cues = frozenset(parsed(step.after, step.file).cues)
+                found[step.file] = found.get(step.file, frozenset()) | cues
+    return found
 
 
 @dataclass(slots=True)

@@ -8,11 +8,11 @@ the scrubber.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal, TypeAlias
 
-from reverie.learning.dreaming.changes import Change, Files, FileStep
+from reverie.learning.dreaming.changes import Change, Files, FileStep, RuledCues
 from reverie.learning.dreaming.facts import (
     ARCHIVED,
     archived,
@@ -75,6 +75,8 @@ class CheckContext:
     said: Said | None = None
     # Returns the phrase in the person's learning.md that keeps a text out of memory.
     kept_out: Callable[[str], str | None] = nothing_keeps_out
+    # The cues that earlier dreams gave each file by rules; only these may go.
+    ruled: RuledCues = field(default_factory=dict)
 
     def lives(self, data: bytes, file: str) -> bool:
         return is_live(parsed(data, file), self.today)
@@ -148,6 +150,7 @@ def _shrunk(change: Change, context: CheckContext) -> str | None:
         was, now = (parsed(data, step.file) for data in (step.before, step.after))
         for key in _GROWING:
             lost = {*getattr(was, key)} - {*getattr(now, key)}
+            lost -= context.ruled.get(step.file, frozenset()) if key == "cues" else frozenset()
             if lost:
                 return f"{step.file} would lose {min(lost)!r} from its {key}"
         superseded = now.superseded_by is not None and was.superseded_by is None

@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias
 from reverie.context import NotDue
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, no_listener
-from reverie.learning.dreaming.changes import Change, Files, Reasons, applied, typed
+from reverie.learning.dreaming.changes import Change, Files, Reasons, RuledCues, applied, typed
 from reverie.learning.dreaming.checks import CheckContext, Objection, Said, nothing_keeps_out
 from reverie.learning.dreaming.gates import Due, Gates
 from reverie.learning.dreaming.judging import Budget, Judged, consistent, judge
@@ -135,6 +135,8 @@ class DreamContext:
     kept_out: Callable[[str], str | None] = nothing_keeps_out
     # None probes all memories, unless there are very many.
     probe_everything: bool | None = None
+    # The cues that earlier dreams gave each file by rules.
+    ruled: RuledCues = field(default_factory=dict)
 
     @property
     def today(self) -> date:
@@ -164,7 +166,13 @@ def plan(before: Files, after: Files, reasons: Reasons, context: DreamContext) -
     """Type, check and probe the changes; writes nothing."""
     changes = typed(before, after, reasons)
     check_context = CheckContext(
-        before, after, context.today, context.scrubber, context.said, context.kept_out
+        before,
+        after,
+        context.today,
+        context.scrubber,
+        context.said,
+        context.kept_out,
+        context.ruled,
     )
     judged = judge(changes, check_context, context.budget)
     judged = probed(
@@ -352,11 +360,14 @@ def _summary(changes: tuple[Change, ...]) -> str:
 def tidy_dreamer(
     anchors: Callable[[Topic], tuple[str, ...]] = no_anchors,
     recalled: Mapping[str, int] | None = None,
+    ruled: RuledCues | None = None,
 ) -> Dreamer:
     """A dreamer without a model, which makes only certain changes."""
 
     async def dream(branch: Branch) -> Dreamt:
-        result = await asyncio.to_thread(tidied, branch.files, branch.today, anchors, recalled)
+        result = await asyncio.to_thread(
+            tidied, branch.files, branch.today, anchors, recalled, ruled
+        )
         touched = sorted(result.reasons)
         for name in touched:
             branch.write(name, result.files.get(name))

@@ -154,10 +154,18 @@ class _Round:
         if not expected:
             return None
         for probe in probes_of(self.before[file], file):
+            if probe in self._taken_out(file):
+                continue
             answers = self.search(probe, ANSWERS)
             if expected.isdisjoint(answers) and file in self.search_before(probe, ANSWERS):
                 return Loss(file, probe, self._causes(file, answers))
         return None
+
+    def _taken_out(self, file: str) -> set[str]:
+        """Cues that a memory no longer has; it need not be found by them."""
+        held = self.after.get(file)
+        kept = self.before[file] if held is None else held
+        return {*parsed(self.before[file], file).cues} - {*parsed(kept, file).cues}
 
     def _expected(self, file: str) -> set[str]:
         """Where the fact must be found: in its file, or in the files it was merged into."""

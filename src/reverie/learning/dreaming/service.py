@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,6 +19,7 @@ from reverie.events import Announce, no_listener
 from reverie.files.json_files import read_json, write_json
 from reverie.files.locks import gone
 from reverie.learning.dreaming import facts
+from reverie.learning.dreaming.changes import Change, RuledCues, ruled_cues
 from reverie.learning.dreaming.dream import (
     DreamContext,
     Dreamer,
@@ -148,7 +149,7 @@ class _DreamerChoice:
         if self.log.waiting:
             note = f"{self.log.waiting} entries of the daily log wait for the next dream"
             self.notes = (*self.notes, note)
-        tidy = tidy_dreamer(self._anchors, self.context.recalled)
+        tidy = tidy_dreamer(self._anchors, self.context.recalled, self.context.ruled)
         rules = tidy
         if self.log.entries:
             rules = log_dreamer(self.log.entries, instructions.keeps_out, tidy)
@@ -223,7 +224,18 @@ def _dream_context(
             announce=announce,
             said=SourceReader(app.project, (entry.said for entry in log.entries)),
             kept_out=instructions_for(app.settings, memory).excluded,
+            ruled=_ruled(memory),
         )
+
+
+def _ruled(memory: OpenMemory) -> RuledCues:
+    """The cues that stored dreams wrote by rules; a report that cannot be read tells nothing."""
+    made: list[Change] = []
+    for id_ in dreams(memory):
+        with suppress(InputError):
+            report = report_of(memory, id_)
+            made += (*report.with_standing("made"), *report.with_standing("approved"))
+    return ruled_cues(made)
 
 
 def acquired(lock: ConsolidateLock, store: FileStore) -> HeldLock | NotDue:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
-from reverie.learning.dreaming.changes import Files, Reason, topics_of
+from reverie.learning.dreaming.changes import CUES_GIVEN, Files, Reason, RuledCues, topics_of
 from reverie.learning.dreaming.checks import differs_in_value
 from reverie.learning.dreaming.facts import (
     ARCHIVED,
@@ -70,13 +70,14 @@ def tidied(
     today: date,
     anchors: Callable[[Topic], tuple[str, ...]] = no_anchors,
     recalled: Mapping[str, int] | None = None,
+    ruled: RuledCues | None = None,
 ) -> Tidied:
-    """Tidy the files; deterministic for a memory and a day."""
+    """Tidy the files; deterministic for a memory and a day. `ruled` are the cues that rules wrote before."""
     work = _Work(dict(files), today)
     work.make_dates_absolute()
     work.merge_duplicates()
     work.archive_expired()
-    work.add_cues()
+    work.mend_cues(ruled or {})
     work.mend_index(recalled)
     flags = (*work.contradictions(), *_dead(work.files, anchors))
     return Tidied(work.files, work.reasons, flags)
@@ -177,14 +178,17 @@ class _Work:
                 why = f"it held until {topic.valid_until}"
                 self._put(replace(topic, document=document), why, topic.file)
 
-    def add_cues(self) -> None:
-        """Other words for memories that have none, so that questions find them."""
+    def mend_cues(self, ruled: RuledCues) -> None:
+        """Give cues to memories without any; take out those that rules wrote and would not write now."""
         for topic in list(self._free()):
             found = cues_for(f"{topic.name}\n{topic.description}\n{topic.body}")
-            if found and not topic.cues:
-                self._put(
-                    topic.with_(cues=found), "it was given words people may ask by", topic.file
-                )
+            outdated = ruled.get(topic.file, frozenset()).difference(found)
+            kept = tuple(cue for cue in topic.cues if cue not in outdated)
+            if len(kept) < len(topic.cues):
+                why = "it lost words that mislead who asks by them"
+                self._put(topic.with_(cues=kept or found or None), why, topic.file)
+            elif found and not topic.cues:
+                self._put(topic.with_(cues=found), CUES_GIVEN, topic.file)
 
     def mend_index(self, recalled: Mapping[str, int] | None) -> None:
         old = indexes.parse(self.files.get(INDEX_FILE, b""))

@@ -126,7 +126,10 @@ def _names_a_text(paragraph: str) -> bool:
     """Whether a fragment names a text that it stands beside: "FAQ draft. We are in …", "Her bio - I always …"."""
     first = _parts(paragraph)[0] if paragraph.strip() else ""
     found = FRAGMENT.match(first)
-    return found is not None and len(paragraph) - found.end() > _SHORTEST_TEXT
+    if found is not None and len(paragraph) - found.end() > _SHORTEST_TEXT:
+        return True
+    leads = (_BEFORE_COLON.match(line) for line in paragraph.splitlines()[1:])
+    return any(lead is not None and FRAGMENT.match(lead[1]) for lead in leads)
 
 
 def _is_made_up(paragraph: str) -> bool:

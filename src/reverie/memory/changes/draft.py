@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import TypeAlias
 
+from reverie.memory.format.frontmatter import one_line
 from reverie.memory.format.kinds import infer_type
 from reverie.memory.format.revisions import Revision
 from reverie.memory.format.taxonomy import MemoryType, OwnScope
 from reverie.memory.format.topic import Scalar, Topic
 from reverie.text.dates import DateChange
 from reverie.text.likeness import Likeness
+from reverie.text.validity import validity
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Prepared:
     related: tuple[Related, ...] = ()
     # The memory it replaces: given by the caller, or inferred from its words.
     replaces: str | None = None
+    # Relative dates that stay, since the day of writing is unknown.
+    undated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +110,18 @@ _LIKELY = 0.5
 LONGEST_TITLE = 70
 LONGEST_DESCRIPTION = 180
 
-# Not after "Dr." and similar, nor after the day of a date ("4. August").
+# Not after "Dr." and similar, nor after the day of a date ("4. August"); after that of "2026-08-04.", yes.
 _SENTENCE = re.compile(
-    r"(?<=[.!?。！？])(?<!\b\d\.)(?<!\b\d\d\.)(?<!\b[DMS]r\.)(?<!\bM[sme]\.)(?<!\bM\.)(?<!\bSt\.)"
+    r"(?<=[.!?。！？])(?<!\b\d\.)(?<!(?<!-)\b\d\d\.)(?<!\b[DMS]r\.)(?<!\bM[sme]\.)(?<!\bM\.)(?<!\bSt\.)"
     r"(?<!\bNr\.)(?<!\bMrs\.)(?<!\bMme\.)(?<!\bSra\.)(?<!\bProf\.)\s+|\n+"
 )
+_ENDS = ".!?。！？"
+# A sign before a figure ("-5 degrees", "> 30 guests") is a part of what is said.
+_MARKERS = re.compile(r"^(?:[ \t]*(?:#{1,6}|[-*+]|>)[ \t]+)+(?![ \t]*[.,]?\d)")
+_ITEM = re.compile(r"[ \t]*(?:#{1,6}|[-*+]|\d+[.)])[ \t]")
+# A rule, or the fence of a block of code.
+_RULE = re.compile(r"[ \t]*(?:(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*|(?:```|~~~).*)")
+_BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +148,95 @@ def draft(
 ) -> Draft:
     """Infer what is not given; the text is the body."""
     body = text.strip()
-    first = _first_sentence(body)
+    whole, first = _told(body)
     return Draft(
-        name=_cut(name or first.rstrip(".!?。"), LONGEST_TITLE),
-        description=_cut(description or first, LONGEST_DESCRIPTION),
+        name=_cut(name or first.rstrip(_ENDS), LONGEST_TITLE),
+        description=_cut(description or whole, LONGEST_DESCRIPTION),
         type=type_ or infer_type(body),
         body=body,
     )
 
 
-def _first_sentence(text: str) -> str:
-    plain = re.sub(r"^[#>*\-\s]+", "", text)
-    return " ".join(_SENTENCE.split(plain, maxsplit=1)[0].split())
+def following(before: Topic, fresh: Topic, today: date) -> Topic:
+    """A memory whose body was changed: what was made from the old body is made from the new one.
+
+    That is its name, its description and its period; what was written by hand, or changed together
+    with the body, stays.
+    """
+    if fresh.body.strip() in ("", before.body.strip()) or before.problem or fresh.problem:
+        return fresh
+    made = draft(fresh.body)
+    changed = fresh
+    if fresh.name == before.name and _is_made(before.name, before.body, LONGEST_TITLE):
+        changed = changed.with_(name=made.name or fresh.name)
+    # An import puts the heading in front of it.
+    heading, colon, rest = before.description.partition(": ")
+    if fresh.description == before.description:
+        if _is_made(before.description, before.body, LONGEST_DESCRIPTION):
+            changed = changed.with_(description=made.description)
+        elif colon and _is_made(rest, before.body, LONGEST_DESCRIPTION):
+            text = _cut(f"{heading}: {made.description}", LONGEST_DESCRIPTION)
+            changed = changed.with_(description=text)
+    period = (before.valid_from, before.valid_until)
+    if period == (fresh.valid_from, fresh.valid_until) == _period(before.body, _day(before, today)):
+        first, last = _period(fresh.body, today)
+        changed = changed.with_(valid_from=first, valid_until=last)
+    return changed
+
+
+def headline(name: str, description: str) -> str:
+    """The sentence that names a memory, where its description begins with it; else the description."""
+    _, first = _told(description)
+    named = _words(_cut(first.rstrip(_ENDS), LONGEST_TITLE)) == _words(name)
+    return first if named and not first.endswith("?") else description
+
+
+def _is_made(shown: str, body: str, longest: int) -> bool:
+    """Whether a name or description says what a draft of the body says, or only its first sentence."""
+    return any(_words(shown) == _words(_cut(told, longest)) for told in _told(body.strip()))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def _period(body: str, said: date) -> tuple[str | None, str | None]:
+    found = validity(body, said)
+    first, last = (
+        day.isoformat() if day else None for day in (found.valid_from, found.valid_until)
+    )
+    return first, last
+
+
+def _day(memory: Topic, today: date) -> date:
+    """The day a memory was last written on: a day that was over then is no end of it."""
+    written = memory.updated or memory.created
+    return datetime.fromisoformat(written).date() if written else today
+
+
+def _told(body: str) -> tuple[str, str]:
+    """What a text says on one line: all of it, if a description holds that, and its first sentence."""
+    lines = list(_without_markup(body))
+    first = one_line(_SENTENCE.split("\n".join(lines).strip(), maxsplit=1)[0])
+    whole = ""
+    for paragraph in map(one_line, "\n".join(lines).split("\n\n")):
+        joint = " " if whole.endswith((*_ENDS, ",", ":", ";", "…")) else "; "
+        whole = joint.join(filter(None, (whole, paragraph)))
+    # A question without its answer tells nothing.
+    fits = len(whole) <= LONGEST_DESCRIPTION or first.endswith(("?", "？"))
+    return whole if fits else first, first
+
+
+def _without_markup(body: str) -> Iterator[str]:
+    """The lines without signs of markdown; an empty one goes before each item and heading."""
+    lines = [line for line in body.splitlines() if not _RULE.fullmatch(line)]
+    quoted = len(lines) > 1 and all(line.startswith(">") for line in lines if line.strip())
+    for line in lines:
+        if _ITEM.match(line):
+            yield ""
+        # One line that starts with ">" may as well say "more than".
+        marked = quoted or not line.lstrip().startswith(">")
+        yield _BOLD.sub(r"\1", _MARKERS.sub("", line) if marked else line).strip()
 
 
 def _cut(text: str, longest: int) -> str:

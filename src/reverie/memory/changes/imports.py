@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ from reverie.memory.changes.draft import Declined, NewMemory, draft
 from reverie.memory.changes.pieces import pieces
 from reverie.memory.format import frontmatter
 from reverie.memory.format import topic as topics
+from reverie.memory.format.exclusions import is_binary
 from reverie.memory.format.manifest import is_index
 from reverie.memory.format.taxonomy import MemoryType, parse_type, split
 from reverie.memory.format.topic import Scalar, Topic
@@ -44,11 +44,6 @@ _INSTRUCTIONS = frozenset(
 
 _TEXT_KEYS = ("memory", "content", "text", "value", "data")
 _DAY_KEYS = ("created_at", "createdAt", "updated_at", "date")
-# The share of non-text bytes above which a file is taken for binary.
-_MOST_NOISE = 0.02
-# This many are allowed in any text, for files in an old encoding.
-_FEW = 4
-_NOISE = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 # Keys that express trust, which an import cannot bring along.
 _TRUST = ("pinned", "source", "confidence")
 _DOUBT = 0.5
@@ -65,18 +60,22 @@ class Found:
     dropped: tuple[str, ...] = ()
 
 
-def read_pile(files: Mapping[str, bytes]) -> list[Found]:
-    """Read a folder of markdown files or an unpacked export: each file is one memory."""
+def read_pile(files: Mapping[str, bytes], written: Mapping[str, date] | None = None) -> list[Found]:
+    """Read a folder of markdown files or an unpacked export: each file is one memory.
+
+    Relative dates in a markdown file count from the day it was written, if that is known.
+    """
+    days = written or {}
     found: list[Found] = []
     for name in sorted(files):
         if name.endswith(".md"):
-            found += [] if is_index(name) else [_loose(name, files[name])]
+            found += [] if is_index(name) else [_loose(name, files[name], days.get(name))]
         elif name.endswith(EXPORTS):
             found += read_file(name, files[name])
     return found
 
 
-def read_file(name: str, data: bytes) -> list[Found]:
+def read_file(name: str, data: bytes, written: date | None = None) -> list[Found]:
     """Read one file by its content: a .zip, JSON, a memory, or a long file to split."""
     if len(data) > LARGEST_PILE:
         raise InputError(f"{name} has {len(data):,} bytes; at most {LARGEST_PILE:,} are imported")
@@ -90,8 +89,8 @@ def read_file(name: str, data: bytes) -> list[Found]:
         return [Found(name, refused)]
     memory = topics.parse(data, PurePosixPath(name).name)
     if memory.problem == frontmatter.ABSENT:
-        return list(_split(name, memory.body))
-    return [_loose(name, data)]
+        return list(_split(name, memory.body, written))
+    return [_loose(name, data, written)]
 
 
 # What `zipfile` raises for archives that were cut or changed.
@@ -113,13 +112,12 @@ def unpacked(name: str, data: bytes) -> dict[str, bytes]:
 
 
 def _not_text(data: bytes) -> Declined | None:
-    text = data.decode("utf-8", "replace")
-    if "\0" not in text and len(_NOISE.findall(text)) <= max(_FEW, _MOST_NOISE * len(text)):
+    if not is_binary(data.decode("utf-8", "replace")):
         return None
     return Declined("it is not text in UTF-8", "convert it, or export it as text")
 
 
-def _loose(name: str, data: bytes) -> Found:
+def _loose(name: str, data: bytes, written: date | None = None) -> Found:
     """Read a file that is one memory; its keys are kept, except those that express trust."""
     if (refused := _not_text(data)) is not None:
         return Found(name, refused)
@@ -140,6 +138,8 @@ def _loose(name: str, data: bytes) -> Found:
             description=memory.description or None,
             origin="import",
             original=memory,
+            # Reverie dated its own memories when it wrote them.
+            said=written if memory.created is None else None,
             # Reverie's exports keep personal memories in the folder `person`.
             scope="person" if split(name)[0] == "person" else None,
         )
@@ -148,7 +148,7 @@ def _loose(name: str, data: bytes) -> Found:
         return Found(name, Declined(memory.problem, "correct the file, then import it again"))
     title, text = _titled(memory.body)
     source = (f"import:{name}",)
-    return Found(name, NewMemory(text, name=title, origin="import", source=source))
+    return Found(name, NewMemory(text, name=title, origin="import", source=source, said=written))
 
 
 def _untrusted(memory: Topic) -> tuple[Topic, tuple[str, ...]]:
@@ -169,7 +169,7 @@ def _titled(text: str) -> tuple[str | None, str]:
     return None, text.strip()
 
 
-def _split(name: str, text: str) -> Iterator[Found]:
+def _split(name: str, text: str, written: date | None) -> Iterator[Found]:
     """Split an instruction file or a list of notes into memories."""
     instructs = PurePosixPath(name).name.casefold() in _INSTRUCTIONS
     for number, piece in enumerate(pieces(text), 1):
@@ -181,6 +181,7 @@ def _split(name: str, text: str) -> Iterator[Found]:
             piece.text,
             description=described,
             origin="import",
+            said=written,
             source=(f"import:{place}",),
             from_instructions=instructs,
         )

@@ -114,6 +114,7 @@ def _update(
     fresh = _grown(old, prepared.topic, proposal)
     if fresh is None:
         return Declined(f"{old.file} already says so", existing=old.file)
+    fresh = keeper.reworded(old, fresh)
     if (refusal := judging.too_large(fresh)) is not None:
         return refusal
     revision = keeper.change(stored, fresh, author, f"update {old.name}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import date, datetime
 
 from reverie.errors import InputError, WriteConflict
 from reverie.memory.changes import judging
@@ -20,6 +19,7 @@ from reverie.memory.changes.draft import (
     Prepared,
     Remembered,
     draft,
+    headline,
 )
 from reverie.memory.changes.judging import ImportBatch, Neighbours
 from reverie.memory.changes.pointers import pointed, unpointed
@@ -100,14 +100,15 @@ class Keeper(Upkeep):
             fresh, more = self._imported(new.original, made, new, free)
             kinds = tuple(dict.fromkeys((*kinds, *more)))
         refusal = judging.too_large(fresh) or self._team_refusal(made, kinds)
-        return refusal or Prepared(fresh, dates, kinds, near.related, near.replaces)
+        undated = self._undated(new)
+        return refusal or Prepared(fresh, dates, kinds, near.related, near.replaces, undated)
 
     def near(
         self, new: NewMemory, entries: Sequence[ManifestEntry], body_of: Callable[[str], str]
     ) -> Neighbours:
         """Memories of another scope that are similar to a new one."""
         made, _ = self._drafted(self._dated(new)[0], new)
-        return judging.neighbours(made, entries, body_of)
+        return judging.neighbours(made, _headlines(entries), body_of)
 
     def retire(self, file: str, by: str, author: Author) -> Outcome:
         """Let an existing memory replace another; both files are kept."""
@@ -156,12 +157,23 @@ class Keeper(Upkeep):
     def _excluded(self, new: NewMemory) -> Declined | None:
         if not new.text.strip():
             return Declined("there is nothing to remember", "say what, in a sentence")
+        given = "\n".join(filter(None, (new.text, new.name, new.description)))
+        problem = exclusions.unreadable(given) if new.origin != "import" else None
+        if problem is not None:
+            return Declined(f"Not saved: {problem}", "give it as plain text in UTF-8")
         if new.supersedes is not None:
             old = self.require(new.supersedes).topic
             if (again := judging.replaced(old)) is not None:
                 return again
         if new.allow_excluded:
             return None
+        nothing = exclusions.states_nothing(new.text)
+        # A title says what a lone word is about.
+        if nothing is not None and not (new.name or new.description):
+            return Declined(
+                f"Not saved: it is {nothing}",
+                "say what holds, in a sentence; to save it as it is, give it a title (--name)",
+            )
         found = exclusions.check(new.text, {} if new.from_instructions else self._instructions())
         return Declined(found.reason, found.advice) if found else None
 
@@ -170,6 +182,12 @@ class Keeper(Upkeep):
         if new.said is None and new.origin == "import":
             return new.text, ()
         return absolute_dates(new.text, new.said or self._today())
+
+    def _undated(self, new: NewMemory) -> tuple[str, ...]:
+        """Relative dates of an import without a day."""
+        if new.said is not None or new.origin != "import":
+            return ()
+        return tuple(change.before for change in absolute_dates(new.text, self._today())[1])
 
     def _limited(self, new: NewMemory, text: str) -> NewMemory:
         """Set the period of validity from its words, unless the caller gave one."""
@@ -208,7 +226,9 @@ class Keeper(Upkeep):
             # An outdated memory is a duplicate only of the same outdated memory.
             here = next(iter(self.store.some([new.original.file])), None)
             same = here is not None and here.description == made.description
-            return Neighbours(Declined(f"{new.original.file} is already here") if same else None)
+            file = new.original.file
+            known = Declined(f"{file} is already here", existing=file) if same else None
+            return Neighbours(known)
         found = judging.neighbours(made, self._alike(made, batch), self._body)
         if new.even_if_known:
             return Neighbours(related=found.related)
@@ -229,7 +249,7 @@ class Keeper(Upkeep):
         found = dict.fromkeys(entry for text in texts for entry in find(text))
         if not batch.is_whole and len(found) < MOST_WEIGHED:
             found |= dict.fromkeys(self.store.some((), newest=MOST_WEIGHED - len(found)))
-        return list(found)
+        return _headlines(found)
 
     def _saved_before(self, new: NewMemory) -> str | None:
         """The memory, other than the one to be replaced, that already says the same."""
@@ -317,5 +337,7 @@ class Keeper(Upkeep):
             lambda index: pointed(unpointed(index, old.topic.file), fresh),
         )
 
-    def _today(self) -> date:
-        return datetime.fromtimestamp(self._clock.now()).astimezone().date()
+
+def _headlines(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
+    """Memories as the judge of likeness compares them: one sentence each."""
+    return [replace(one, description=headline(one.name, one.description)) for one in entries]

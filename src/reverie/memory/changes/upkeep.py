@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from reverie.errors import InputError
 from reverie.memory.changes import judging
-from reverie.memory.changes.draft import draft
+from reverie.memory.changes.draft import draft, following
 from reverie.memory.changes.handles import Missing, close_to, explained
 from reverie.memory.changes.pointers import moved, pointed, refreshed, unpointed
 from reverie.memory.format import topic
+from reverie.memory.format.exclusions import unreadable
 from reverie.memory.format.frontmatter import ABSENT, writable
 from reverie.memory.format.index import Index
 from reverie.memory.format.revisions import Author, Drop, Put, Revision
 from reverie.memory.format.topic import Topic
 from reverie.ports import Clock, Scrubber, Stored, TopicStore
+from reverie.text.dates import absolute_dates
 
 
 class Upkeep:
@@ -77,6 +79,17 @@ class Upkeep:
         put = Put(fresh.file, topic.render(clean), stored.version)
         old = stored.topic
         return self.store.apply((put,), author, summary, lambda index: refreshed(index, old, clean))
+
+    def rewritten(self, before: Topic, fresh: Topic, text: str) -> Topic:
+        """A memory with a new text, with absolute dates, as a new memory would have it."""
+        if (problem := unreadable(text)) is not None:
+            raise InputError(f"not saved: {problem}; give it as plain text in UTF-8")
+        told, _ = absolute_dates(text.strip(), self._today())
+        return self.reworded(before, fresh.with_(body=f"{told}\n"))
+
+    def reworded(self, before: Topic, fresh: Topic) -> Topic:
+        """A memory with a changed text, without secrets; what was made from the old text follows it."""
+        return following(before, self._clean(fresh), self._today())
 
     def rename(self, names: Mapping[str, str], author: Author) -> Revision | None:
         """Rename memories in one transaction."""
@@ -161,3 +174,6 @@ class Upkeep:
 
     def _now(self) -> str:
         return datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="seconds")
+
+    def _today(self) -> date:
+        return datetime.fromtimestamp(self._clock.now()).astimezone().date()

@@ -10,12 +10,35 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from reverie.text.days import ALL_NAMES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ExclusionKind = Literal[
     "instructions", "git log", "listing", "diff", "code", "stack trace", "debugging", "task state"
 ]
+
+# The share of signs that are no text above which a text is taken for binary; a few are in any text.
+_MOST_NOISE = 0.02
+_FEW = 4
+_NOISE = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd\udc80-\udcff]")
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+
+# Greetings and answers, and words that alone state nothing, in the languages of the calendar.
+_GREETING = re.compile(
+    r"(?:h(?:i|ello|ey|ola|allo)|good|thanks?|gut(?:e[nr]?)|buen[oa]s|danke|moin|bonjour|salut|merci)"
+    r"(?: (?:there|all|everyone|world|you|morning|evening|night|afternoon|tag|morgen|abend|nacht|d[ií]as"
+    r"|tardes|noches|again))*"
+)
+_LONE = re.compile(
+    r"hiya|howdy|greetings|(?:good)?bye|cheers|thx|ty|ok|okay|yes|no|yep|nope|sure|please|sorry|test|testing|servus"
+    r"|tschüss|bitte|ja|nein|bonsoir|oui|non|adiós|gracias|sí|ciao|grazie|today|tomorrow|yesterday|now|later"
+    r"|tonight|heute|morgen|gestern|demain|hier|hoy|mañana"
+)
+_DAY = "|".join(name for names in ALL_NAMES for name in (names.weekday, names.month))
+_ONE_DAY = re.compile(rf"(?:{_DAY})s?", re.IGNORECASE)
+_QUESTION = re.compile(r"[^:;–—\n]*[?？]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +147,36 @@ def check(text: str, instructions: Mapping[str, str] | None = None) -> Excluded 
     for kind, reason, found in _CHECKS:
         if found(text):
             return _excluded(kind, reason)
+    return None
+
+
+def is_binary(data: str) -> bool:
+    """Whether a text is no text: it has zero bytes, or much that cannot be decoded."""
+    count = len(_NOISE.findall(data))
+    return "\0" in data or count > max(_FEW, _MOST_NOISE * len(data)) or 3 * count > len(data)
+
+
+def unreadable(text: str) -> str | None:
+    """Why a text that was written or piped in cannot be kept, or None."""
+    if is_binary(text):
+        return "it is not text in UTF-8"
+    found = _CONTROL.search(text)
+    return f"it has a control character ({found[0]!r})" if found else None
+
+
+def states_nothing(text: str) -> str | None:
+    """What a text is that says nothing to remember: a greeting, a lone day, a question; or None.
+
+    A word or two may well be a note ("Tabs", "vegan"): only what is certain is refused.
+    """
+    words = _words(text)
+    told = " ".join(words)
+    if _GREETING.fullmatch(told) or _LONE.fullmatch(told):
+        return "a greeting or a word that states nothing"
+    if len(words) == 1 and _ONE_DAY.fullmatch(words[0]):
+        return "a day, but not what is on it"
+    if all(_QUESTION.fullmatch(one) for one in _sentences(text)):
+        return "a question without its answer"
     return None
 
 

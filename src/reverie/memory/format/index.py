@@ -22,6 +22,7 @@ POINTER_AIM = 150
 LONGEST_TITLE = 100
 
 _STOPS = ".!?。 "
+_CONTINUED = re.compile(r"[.!?]+\s|[。！？]|; ")
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _POINTER = re.compile(
@@ -52,6 +53,9 @@ def pointer_to(name: str, file: str, description: str) -> Pointer:
     """A pointer to a memory; to save prompt space, its hook does not repeat the title."""
     if description.rstrip(_STOPS) == name.rstrip(_STOPS):
         return Pointer(name, file)
+    told = name.rstrip(_STOPS)
+    if told and description.startswith(told) and _CONTINUED.match(description, len(told)):
+        return Pointer(name, file, description[len(told) :].lstrip(f"{_STOPS};"))
     begun = name.removesuffix("…")
     if begun != name and description.startswith(begun):
         return Pointer(name, file, f"…{description[len(begun) :]}")

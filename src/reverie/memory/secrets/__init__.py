@@ -58,21 +58,22 @@ def find_secrets(text: str, allowed: Collection[str] = ()) -> tuple[Secret, ...]
     """All secrets in order, without overlaps; `allowed` are fingerprints of false positives."""
     markers = [found.span() for found in _MARKER.finditer(text)]
     secrets: list[Secret] = []
+    refused: set[int] = set()
     for _ in range(_MOST_ROUNDS):
         view = _View.of(text, sorted([*markers, *((s.start, s.end) for s in secrets)]))
-        found = _search(view, text, allowed)
+        found = _search(view, text, allowed, refused)
         if not found:
             break
         secrets += found
     return tuple(sorted(secrets, key=lambda secret: secret.start))
 
 
-def _search(view: _View, text: str, allowed: Collection[str]) -> list[Secret]:
+def _search(view: _View, text: str, allowed: Collection[str], refused: set[int]) -> list[Secret]:
     """Search with our rules first: in a URL they find only the password, the library all of it.
 
     The library then scans the rest; a text is clean only if the library finds nothing, either.
     """
-    for search in (_find_ours, find_known):
+    for search in (lambda text: _find_ours(text, refused), find_known):
         found = [
             secret
             for secret in view.original(_merge(search(view.text), view.text))
@@ -83,14 +84,14 @@ def _search(view: _View, text: str, allowed: Collection[str]) -> list[Secret]:
     return []
 
 
-def _find_ours(text: str) -> list[Secret]:
+def _find_ours(text: str, refused: set[int]) -> list[Secret]:
     lower = lowered(text)
     cues = find_cues(lower)
     return [
         *find_formats(text),
         *find_named(text, lower),
         *find_in_layout(text, cues),
-        *find_in_sentences(text, lower, cues),
+        *find_in_sentences(text, lower, cues, refused),
     ]
 
 

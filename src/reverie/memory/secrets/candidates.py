@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from reverie.memory.secrets.shapes import TURNS
 from reverie.memory.secrets.word_classes import GO_ON, Topic, classes_of
 
 _IN_TOKEN = r"[^\s\"'`<>(){}\[\],;|=「」，。；、«»“”„‘’\ufffc\\]"
@@ -19,10 +20,18 @@ _LONGEST = 512
 _WORDS_FROM = frozenset(["password", "answer", "unlock", "network", "login"])
 _PHRASE_TOPICS = frozenset(["password", "answer", "unlock", "codes", "key"])
 _SPACED = re.compile(
-    r"(?<![\w.-])(?:\d(?:(?: |-|, )\d){3,5}|\d{1,2}(?: \d{1,2}){2,3}|\d{4}(?: \d{4}){1,7})(?![\w-])"
+    r"(?<![\w.-])(?:\d(?:(?: |-|, )\d){3,5}|\d{1,2}(?: \d{1,2}){2,3}|\d{3} \d{3}|\d{4}(?: \d{4}){1,7})(?![\w-])"
 )
 _WORD_RUN = re.compile(r"[^\W\d_]{2,24}(?:['’][a-z])?(?:[ ,]{1,2}[^\W\d_]{1,24}){0,23}")
 _ONE = re.compile(r"(?<![\w@.-])[^\W\d_]{4,24}(?![\w@-]|[.][a-z])")
+# Words in quotes, and the name of a person or pet that was never theirs.
+_QUOTED = re.compile(
+    r"(?:\"(?P<a>[^\"\n]{4,80})\"|[“„](?P<b>[^“”\n]{4,80})[“”]|«\s?(?P<c>[^»\n]{4,80}?)\s?»|(?<!\w)['‘](?P<d>[^'‘’\n]{4,60})['’](?!\w))"
+)
+_ONLY_WORDS = re.compile(r"[^\W\d_]+(?:[ ,'’.-]{1,2}[^\W\d_]+)*")
+_NAME = re.compile(r"(?<![\w.])[A-ZÀ-Þ][a-zà-ÿ]+\.?(?: [A-ZÀ-Þ][\w’-]+){1,3}")
+# «nine tired otters is what opens it».
+_BEFORE = re.compile(r"(?:^|[.,;:!?–—-] |\n)((?:[^\W\d_]{2,16} ){2,5}[^\W\d_]{2,16}) $")
 _AROUND = 90
 
 
@@ -41,8 +50,9 @@ def find_candidates(text: str, topics: Sequence[Topic]) -> Iterator[tuple[int, i
     for topic in topics:
         if topic.name in ("door", "pin", "code", "codes", "card", "unlock", "password", "login"):
             low, high = max(reach, topic.start - 40), topic.end + _AROUND
-            for found in _SPACED.finditer(text, low, high):
-                yield found.span()
+            for form in (_SPACED, TURNS):
+                for found in form.finditer(text, low, high + 40):
+                    yield found.span()
             reach = high - 12
     yield from _words(text, topics)
 
@@ -67,25 +77,36 @@ def _tails(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _words(text: str, topics: Sequence[Topic]) -> Iterator[tuple[int, int]]:
     done = set[tuple[int, int]]()
     for topic in topics:
-        if topic.name not in _WORDS_FROM and topic.name not in _PHRASE_TOPICS:
-            continue
-        low, high = max(0, topic.start - 40), topic.end + _AROUND
+        if topic.name in _WORDS_FROM or topic.name in _PHRASE_TOPICS:
+            for span in _words_near(text, topic):
+                if span not in done:
+                    done.add(span)
+                    yield span
+
+
+def _words_near(text: str, topic: Topic) -> Iterator[tuple[int, int]]:
+    low, high = max(0, topic.start - 40), topic.end + _AROUND
+    if topic.name in _WORDS_FROM:
         for found in _ONE.finditer(text, low, high):
-            if (
-                topic.name in _WORDS_FROM
-                and found.span() not in done
-                and _is_led_to(text, *found.span())
-            ):
-                done.add(found.span())
+            if _is_led_to(text, *found.span()):
                 yield found.span()
-        if topic.name in _PHRASE_TOPICS:
-            for found in _WORD_RUN.finditer(text, topic.end, min(len(text), high + 160)):
-                if found.start() > high or " " not in found[0]:
-                    continue
-                for span in _phrases(text, found):
-                    if span not in done:
-                        done.add(span)
-                        yield span
+    yield from _quoted_and_names(text, topic, low, high)
+    if topic.name in _PHRASE_TOPICS:
+        for found in _WORD_RUN.finditer(text, topic.end, min(len(text), high + 160)):
+            if found.start() <= high and " " in found[0]:
+                yield from _phrases(text, found, 2 if topic.name == "answer" else 3)
+
+
+def _quoted_and_names(text: str, topic: Topic, low: int, high: int) -> Iterator[tuple[int, int]]:
+    for found in _QUOTED.finditer(text, low, high + 40):
+        start, end = found.span(found.lastgroup or 0)
+        if _ONLY_WORDS.fullmatch(text, start, end):
+            yield start, end
+    if topic.name == "unlock" and (before := _BEFORE.search(text[low : topic.start])):
+        yield low + before.start(1), low + before.end(1)
+    if topic.name == "answer":
+        for found in _NAME.finditer(text, topic.end, high):
+            yield found.span()
 
 
 _LEADS = ("is", "with", "use", "to", "filler", "changed", "takes", "words")
@@ -99,13 +120,13 @@ def _is_led_to(text: str, start: int, end: int) -> bool:
     return bool(words) and bool(set(classes_of(words[-1].lower())) & set(_LEADS))
 
 
-def _phrases(text: str, run: re.Match[str]) -> Iterator[tuple[int, int]]:
+def _phrases(text: str, run: re.Match[str], fewest: int) -> Iterator[tuple[int, int]]:
     """A run of words from where a sentence leads to it, until it goes on."""
     words = [
         (m.start() + run.start(), m.end() + run.start(), m[0].lower())
         for m in re.finditer(r"[^\W\d_]+", run[0])
     ]
-    for place in range(min(len(words) - 2, 8)):
+    for place in range(min(len(words) - fewest + 1, 8)):
         start = words[place][0]
         if set(classes_of(words[place][2])) - {"note", "opens"}:
             continue
@@ -119,5 +140,5 @@ def _phrases(text: str, run: re.Match[str]) -> Iterator[tuple[int, int]]:
             if not listed and "," in text[words[last][1] : words[last + 1][0]]:
                 break
             last += 1
-        if last - place >= 2:
+        if last - place + 1 >= fewest:
             yield start, words[last][1]

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from reverie.memory.secrets.cues import Cue
 
 # A missed password costs more than a word of a memory; beside no word for a secret, such as in
-# «the gate wants …», even odds are asked for.
-SURE, SURE_WITHOUT_WORD = -0.4, 0.0
+# «the gate wants …», a little more than even odds are asked for.
+SURE, SURE_WITHOUT_WORD = -0.65, 0.1
 _NAMES: Mapping[str, str] = {
     **{str(kind): name for kind, name in NAMES.items()},
     "door": "pin",
@@ -50,19 +50,30 @@ _NAMES_AN_ID = re.compile(
     r"|(?:[a-z]Id|_id|-id|(?<!SESS)ID)s?)[\s:=#\"'`(*\\]{1,6}$"
 )
 _SENTENCE_WORDS = 3
+# All that a value is judged by stands within so many characters.
+_SIGHT = 300
 # A label on its own line, such as `Okta: …`.
 _LABEL = re.compile(r"[\s>*\-•|]*[A-Z][\w.]*(?: [\w.]+){0,2}\s?(?::|->|→|=|–|-)\s*[\"'`*(\[<«]*")
 _NOTHING_MORE = re.compile(r"[\"'`*)\]>».,;\s]*")
 
 
-def find_in_sentences(text: str, lower: str, cues: Sequence[Cue]) -> Iterator[Secret]:
-    """Every value that is a secret by the words around it, or by its form in a sentence."""
+def find_in_sentences(
+    text: str, lower: str, cues: Sequence[Cue], refused: set[int]
+) -> Iterator[Secret]:
+    """Every value that is a secret by the words around it, or by its form in a sentence.
+
+    `refused` remembers the values that are none, with what stands around them, for the next round.
+    """
     topics = find_topics(lower, cues)
     starts = [topic.start for topic in topics]
     starts_of_cues = [cue.start for cue in cues]
     for start, end in find_candidates(text, topics):
         value = text[start:end]
+        seen = hash((text[max(0, start - _SIGHT) : start], value, text[end : end + _SIGHT]))
+        if seen in refused:
+            continue
         if is_never_secret(value) or _NAMES_AN_ID.search(text, max(0, start - 32), start):
+            refused.add(seen)
             continue
         if "://" in value or _in_address(text, start):
             continue
@@ -81,6 +92,8 @@ def find_in_sentences(text: str, lower: str, cues: Sequence[Cue]) -> Iterator[Se
             yield Secret(_NAMES.get(topic, "password"), start, end)
         elif is_mixed(value) and _in_sentence(text, start, end):
             yield Secret("opaque key", start, end)
+        else:
+            refused.add(seen)
 
 
 def _leading(text: str, value: str, start: int, end: int, before: Sequence[Cue]) -> Cue | None:

@@ -10,6 +10,16 @@ from reverie.memory.secrets.word_classes import classes_of
 
 _TIME = re.compile(r"(?:[01]\d|2[0-3])[0-5][05]")
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")
+# What is typed at a keypad with star and hash, and how the dial of a safe is turned.
+_KEYED = re.compile(r"\d{1,4}(?:[*#]\d{1,4}){1,2}[*#]?")
+_DIGIT_BY_DIGIT = re.compile(r"\d(?:-\d){3,8}")
+_SIDE = r"(?:right|left|rechts|links|droite|gauche|derecha|izquierda)"
+TURNS = re.compile(
+    rf"(?:{_SIDE}\b[^.\n\d]{{0,20}}\d{{1,2}}\b|\b\d{{1,2}}\b[^.\n\d,]{{0,8}}{_SIDE}\b)(?:[,;]? [^.\n\d]{{0,12}}?"
+    rf"(?:{_SIDE}\b[^.\n\d]{{0,20}}\d{{1,2}}\b|\b\d{{1,2}}\b[^.\n\d,]{{0,8}}{_SIDE}\b)){{1,4}}",
+    re.IGNORECASE,
+)
+_SEED_LENGTHS = (12, 15, 18, 24)
 _SPACED_DIGITS = re.compile(r"\d{1,4}(?:[ ,]{1,2}\d{1,4})+")
 
 
@@ -20,17 +30,19 @@ def shape_of(value: str) -> str:  # noqa: C901, PLR0911, PLR0912 - one return a 
         return (
             f"{len(bare)} digits" if len(bare) == 3 else "pin" if len(bare) <= 6 else "long number"
         )
+    if TURNS.fullmatch(value):
+        return "dial code"
     if " " in value:
         return "spaced digits" if _SPACED_DIGITS.fullmatch(value) else "phrase"
     if value.isalpha():
         return "humps" if re.search(r"[a-zà-ÿ][A-ZÀ-Þ]", value) else "word"
     if value_forms.is_hash(value):
         return "hash"
-    if value_forms.is_dial_code(value):
+    if value_forms.is_dial_code(value) or _DIGIT_BY_DIGIT.fullmatch(value):
         return "dial code"
     if value_forms.is_licence(value):
         return "groups"
-    if value_forms.is_door_code(value):
+    if value_forms.is_door_code(value) or _KEYED.fullmatch(value):
         return "door code"
     if re.fullmatch(r"[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}", value) and re.search(r"\d", value):
         return "groups"
@@ -84,15 +96,22 @@ def signs_of_value(value: str, shape: str) -> Iterator[str]:  # noqa: C901, PLR0
         if any(classes_of(word)):
             yield "class word"
     if shape == "phrase":
-        words = value.lower().split()
-        small = sum(
-            word in value_forms.SMALL_WORDS or len(word) < 3 or bool(classes_of(word))
-            for word in words
-        )
-        yield f"{min(small, 3)} small"
-        yield f"{min(len(words), 6)} words"
-        if any(word in value_forms.STATES for word in words):
-            yield "state"
+        yield from _signs_of_phrase(value)
+
+
+def _signs_of_phrase(value: str) -> Iterator[str]:
+    words = value.lower().split()
+    small = sum(
+        word in value_forms.SMALL_WORDS or len(word) < 3 or bool(classes_of(word)) for word in words
+    )
+    yield f"{min(small, 3)} small"
+    yield f"{min(len(words), 6)} words"
+    if len(words) in _SEED_LENGTHS:
+        yield "words of a seed"
+    if value.istitle():
+        yield "name"
+    if any(word in value_forms.STATES for word in words):
+        yield "state"
 
 
 def what_is_said(

@@ -39,9 +39,10 @@ def signs_of(
         return [], ""
     shape = shape_of(value)
     broad = BROAD[shape]
+    of_value = list(signs_of_value(value, shape))
     found = [
         f"shape {shape}",
-        *(f"{sign} of {broad}" for sign in signs_of_value(value, shape)),
+        *(f"{sign} of {broad}" for sign in of_value),
         *what_is_said(text, value, shape, near),
     ]
     lead = list(_lead(text, start))
@@ -59,7 +60,7 @@ def signs_of(
         f"{strong} {broad}",
         *(
             f"{sign} of {strong} {broad}"
-            for sign in signs_of_value(value, shape)
+            for sign in of_value
             if sign in ("year", "time", "round", "public")
         ),
     ]

@@ -57,17 +57,20 @@ CLASSES = {
     "with": "with by using via mit durch per avec par con mediante vía als as como comme",
     "use": """
         use type typing enter entering dial dialing dialling punch punching press pressing key try tap input supply submit say answer
-        nimm nehmt nutze nutzt benutze verwende tippe tipp gib drücke drück wähle wähl versuch probier eintippen eingeben
-        utilise utilisez tape tapez saisis saisissez compose composez entre essaie essayez fais
-        usa usad utiliza pon teclea marca pulsa escribe introduce prueba
+        put told tell
+        nimm nehmt nutze nutzt benutze verwende tippe tipp gib drücke drück drückt wähle wähl wählt versuch probier eintippen eingeben
+        tippt eingibt eintippt antworte sag sagt
+        utilise utilisez tape tapez saisis saisissez compose composez entre essaie essayez fais réponds répondez dis
+        usa usad utiliza pon teclea marca pulsa escribe introduce prueba marcar teclear
+        responde di
     """,
     "takes": """
         takes take wants want needs need expects expect requires asks accepts brauchst braucht brauche will verlangt nimmt
         erwartet fragt veut demande attend prend pide quiere necesita acepta starts
     """,
     "changed": """
-        changed change set reset rotated switched renewed picked chose chosen made went answered memorised
-        geändert gesetzt gewählt umgestellt gestellt steht changé mis choisi remis cambié cambiado puesto elegí elegido
+        changed change set reset rotated switched renewed picked chose chosen made went answered memorised settled
+        geändert gesetzt gewählt umgestellt gestellt steht hingeschrieben geschrieben angegeben changé mis choisi remis cambié cambiado puesto elegí elegido
     """,
     "to": "to into auf in à en a zu au",
     "filler": """
@@ -117,7 +120,7 @@ CLASSES = {
     """,
     "opens": """
         opens open unlocks unlock gets works logs lets disarms disarm decrypts decrypt arms opened öffnet entsperrt entsperren
-        entschlüsselt klappt geht ouvre ouvrir déverrouille marche abre abrir desbloquea desbloquear
+        entschlüsselt klappt geht off ouvre ouvrir déverrouille marche abre abrir desbloquea desbloquear
     """,
     "words": "words word phrase wörter mots palabras phrase satz frase passphrase",
     "product": """
@@ -136,13 +139,30 @@ _CLASS_OF: Mapping[str, tuple[str, ...]] = {
 }
 _TOPIC_OF = {word: name for name, words in TOPICS.items() for word in words.split()}
 _WORD = re.compile(r"[^\W\d_]+")
-# «Secret word», «safe word», «mot secret», «palabra clave»: together they ask for a word.
-_ASKED_WORD = re.compile(
-    r"\b(?:(?:secret|safe|code|magic|verbal|family|pass)[- ](?:word|answer|phrase)|word to say|mot (?:secret|magique|de code)"
-    r"|palabra (?:secreta|clave|mágica)|geheim(?:phrase|wort|satz)|question secrète|security question|sicherheitsfrage|first pet|maiden name|pregunta secreta)\b"
-)
-_GEHEIMZAHL = re.compile(
-    r"\b(?:geheim(?:zahl|code|nummer)|combo|code secret|número secreto|\w{4,}code[sn]?|pass ?code)\b"
+# What asks for a word («safe word», «first pet»), names digits, and lets in («… gets me into the office»).
+_PHRASES = (
+    (
+        "answer",
+        re.compile(
+            r"\b(?:(?:secret|safe|code|magic|verbal|family|pass|memorable|security)[- ](?:word|answer|phrase)|word to say|mot (?:secret|magique|de code)"
+            r"|palabra (?:secreta|clave|mágica|para)|geheim(?:phrase|wort|satz)|question secrète|question de sécurité|security question|sicherheitsfrage"
+            r"|(?:first|favou?rite) (?:pet|car|teacher|school)|maiden name|erstes (?:auto|haustier)|premi(?:er|ère) (?:professeur|animal|voiture|école)"
+            r"|primer[oa]? (?:mascota|coche|profesora?|colegio)|pregunta (?:secreta|de seguridad))\b"
+        ),
+    ),
+    (
+        "pin",
+        re.compile(
+            r"\b(?:geheim(?:zahl|code|nummer)|combo|code secret|número secreto|\w{4,}code[sn]?|pass ?code|one-off|one-time|à usage unique)\b"
+        ),
+    ),
+    (
+        "unlock",
+        re.compile(
+            r"\b(?:(?:gets?|lets?) (?:me|you|us|him|her|them) (?:back )?in(?:to)?|get in(?:to \w+)? with|is what opens|reinkommen|kommt? (?:man|ihr|du) (?:mit|rein)"
+            r"|on (?:y )?entre avec|se entra con)\b"
+        ),
+    ),
 )
 
 
@@ -195,12 +215,12 @@ def classes_of(word: str) -> tuple[str, ...]:
 def find_topics(lower: str, cues: Sequence[Cue]) -> list[Topic]:
     """All words for secrets and what they belong to, in order; `cues` win where both say something."""
     found = {cue.start: Topic(cue.kind, cue.start, cue.end) for cue in cues}
-    for match in _ASKED_WORD.finditer(lower):
-        found[match.start()] = Topic("answer", *match.span())
-    for match in _GEHEIMZAHL.finditer(lower):
-        found.setdefault(match.start(), Topic("pin", *match.span()))
+    for name, phrases in _PHRASES:
+        for match in phrases.finditer(lower):
+            if name == "answer" or match.start() not in found:
+                found[match.start()] = Topic(name, *match.span())
     for match in _WORD.finditer(lower):
-        name = _TOPIC_OF.get(match[0])
-        if name and match.start() not in found:
-            found[match.start()] = Topic(name, *match.span())
+        belongs = _TOPIC_OF.get(match[0])
+        if belongs and match.start() not in found:
+            found[match.start()] = Topic(belongs, *match.span())
     return [found[start] for start in sorted(found)]
