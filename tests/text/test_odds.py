@@ -254,15 +254,15 @@ PLAIN = {
         # That one denies the other is for the rules to tell.
         ("update", {"denied": 1.0}, Odds(same=0.9), None),
         # Nor is it the same said with "not" if the words are far apart.
-        ("sibling", {"denied": 1.0, "meaning": 0.24}, Odds(same=0.9), None),
-        ("sibling", {"denied": 1.0, "meaning": 0.25}, Odds(same=0.9), "restates"),
+        ("sibling", {"denied": 1.0, "meaning": 0.39}, Odds(same=0.9), None),
+        ("sibling", {"denied": 1.0, "meaning": 0.4}, Odds(same=0.9), "restates"),
         (
             "sibling",
-            {"denied": 1.0, "meaning": 0.24, "same values": 1.0},
+            {"denied": 1.0, "meaning": 0.39, "same values": 1.0},
             Odds(same=0.9),
             "restates",
         ),
-        ("sibling", {"meaning": 0.24}, Odds(same=0.9), "restates"),
+        ("sibling", {"meaning": 0.39}, Odds(same=0.9), "restates"),
         # Where all values agree, it is no other value, unless a name or another of its kind may be one.
         ("sibling", {"all values agree": 1.0}, Odds(value=0.9), "restates"),
         ("sibling", {"all values agree": 1.0, "names differ": 1.0}, Odds(value=0.9), "update"),

@@ -235,7 +235,7 @@ _CHANGE_COUNTS = 3.0
 # From here on it need not be saved again, if no figure, name, day, negation or condition differs.
 _KNOWN = 0.92
 # How near in meaning two texts must be, if one denies and the other does not.
-_NOT_APART = 0.25
+_NOT_APART = 0.4
 # How much of the words of each the other must say, too, in these or near words.
 _SAID_BY_BOTH = 0.7
 # How many candidates the odds judge: those with the most words in common.

@@ -27,7 +27,7 @@ from reverie.text.statements import sentences
 
 # A question in the inbox costs a person more than a line of `remember`, and a fact kept twice does less
 # harm than an outdated one.
-_WORTH_ASKING: Mapping[Likeness, float] = {"update": 0.3, "restates": 0.5}
+_WORTH_ASKING: Mapping[Likeness, float] = {"update": 0.3, "restates": 0.65}
 _LIKELY = 0.5
 _MOST_SENTENCES = 2
 _TOKEN = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
