@@ -20,6 +20,7 @@ from reverie.memory.format import instructions
 from reverie.memory.format.index import parse as parse_index
 from reverie.memory.format.instructions import InstructionFile
 from reverie.memory.format.prompt import PromptMemory, memory_prompt
+from reverie.session.system_prompt import reminder_key
 from reverie.subagents.letters import Letter, parse_letters, render_letters
 
 # {0} is the name of a mark.
@@ -148,8 +149,8 @@ def desk(place: Place, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> D
     return Desk(place, provider, monkeypatch)
 
 
-KEY = re.compile(r'whose key is "([0-9a-f]{8})"')
-REMINDER = re.compile(r'<reminder about="[^"]*"(?: key="([0-9a-f]*)")?>')
+KEY = re.compile(r'whose key is "([a-z]{8})"')
+REMINDER = re.compile(r'<reminder about="[^"]*"(?: key="([a-z]*)")?>')
 
 
 def key_of(body: dict[str, object]) -> str:
@@ -187,6 +188,15 @@ class TestTheKey:
         first, second, other = (request.json for request in desk.provider.requests)
         assert key_of(first) == key_of(second) != key_of(other)
         assert set(reminder_keys(second)) == {key_of(first)}
+
+    async def test_on_no_day_is_it_taken_for_a_secret(self, desk: Desk) -> None:
+        """Otherwise it is removed from the transcript, and a resumed session sends other bytes."""
+        app = desk.app()
+        for _ in range(400):
+            desk.place.clock.advance(timedelta(days=1).total_seconds())
+            key = reminder_key(app)
+            for text in (f'Text inside <reminder> marks whose key is "{key}"', f'key="{key}"'):
+                assert not app.scrubber.scrub(text).kinds
 
     async def test_another_home_has_another(self, desk: Desk) -> None:
         desk.provider.script("One.", "Two.")

@@ -96,6 +96,11 @@ def _place(where: Surroundings) -> str:
     return "\n".join(lines)
 
 
+# A key of figures alone would be taken for a secret ("whose key is …") and removed from the transcript, so that a
+# resumed session would send other bytes.
+_LETTERS = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
+
+
 def reminder_key(app: Workspace) -> str:
     """The key that marks Reverie's reminders in sessions that begin now.
 
@@ -105,7 +110,8 @@ def reminder_key(app: Workspace) -> str:
     day = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
     secret = mail_database.secret(app.settings.home, "reminders.key")
     data = f"{app.project.root}\n{day}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(data, key=secret, digest_size=4).hexdigest()
+    digest = hashlib.blake2b(data, key=secret, digest_size=4).hexdigest()
+    return digest.translate(_LETTERS)
 
 
 def system_of(
