@@ -35,7 +35,11 @@ MEMORY = "project_freeze.md"
 # own story (demo) is tried elsewhere.
 CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
     "chat": (("-p", f"what freezes? {TURNED}", "--model", "offline"),),
-    "remember": (("--", f"The harbour opens at nine {HOSTILE}"),),
+    # Control characters are refused; the others are saved, and shown harmlessly.
+    "remember": (
+        ("--", f"The harbour closes at six {TURNED}{UNSEEN}{SMUGGLED}"),
+        ("--", f"The harbour opens at nine {HOSTILE}"),
+    ),
     "recall": (("freeze",), ("--explain", "freeze", HOSTILE.replace("\x00", ""))),
     "search": (("freeze",), ("--only", "episodes", "freeze")),
     "list": ((), ("--all",), ("--problems",)),
