@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from report import median, milliseconds, publish
 
-from reverie.conversation.assemble import Assembler
+from reverie.conversation.conversation import Assembler
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.request import Head, ToolSpec
 from reverie.core.window import CacheRules, Capabilities

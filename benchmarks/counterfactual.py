@@ -18,8 +18,17 @@ from trajectories import Trajectory, row_of
 
 from reverie.conversation.records import Used
 from reverie.core.messages import Message, Text, shared_length
-from reverie.core.prompt_cache.breakpoints import Mark, Policy, TtlChoice, head_only, placed
-from reverie.core.prompt_cache.chain import Chain, Link, extend, root_digest
+from reverie.core.prompt_cache import (
+    Chain,
+    Link,
+    Mark,
+    Policy,
+    TtlChoice,
+    extend,
+    head_only,
+    placed,
+    root_digest,
+)
 from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.prompt_cache.tracker import Broken, Sent, Tracker
 from reverie.core.request import Head, Segment, message_segments

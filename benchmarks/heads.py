@@ -27,7 +27,7 @@ from tests.provider.server import serving
 from tokenizers import Tokenizer
 
 from reverie.context.head import slim_tools
-from reverie.core.tokens import json_tokens
+from reverie.core.window import json_tokens
 
 Count = Callable[[str], int]
 SENT = ("name", "description", "input_schema")

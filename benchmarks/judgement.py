@@ -32,7 +32,7 @@ from reverie import Memory, Remembered
 from reverie.core.messages import Text, new_message
 from reverie.learning.service import learn
 from reverie.workspace import Workspace
-from reverie.workspace.inbox import waiting
+from reverie.workspace.changes import waiting
 
 DATA = Path(__file__).with_name("judgement")
 STAND = ("sibling", "sibling_cue", "overlap", "extends", "unrelated")

@@ -46,8 +46,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/agent/shell_commands/test_syntax.py",
         "tests/agent/shell_commands/test_reads_only.py",
     ),
-    "reverie.core.prompt_cache.breakpoints": ("tests/core/prompt_cache/test_breakpoints.py",),
-    "reverie.core.prompt_cache.chain": (
+    "reverie.core.prompt_cache": (
+        "tests/core/prompt_cache/test_breakpoints.py",
         "tests/core/prompt_cache/test_chain.py",
         "tests/core/prompt_cache/test_changes.py",
         "tests/core/prompt_cache/test_tracker.py",

@@ -37,13 +37,11 @@ from reverie.conversation import transcripts
 from reverie.conversation.records import Compacted, Record, Said, Used
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Message
-from reverie.core.prompt_cache.breakpoints import Mark
-from reverie.core.prompt_cache.chain import Chain, Link, extend, root_digest
+from reverie.core.prompt_cache import Chain, Link, Mark, extend, root_digest
 from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.request import Head, Segment
-from reverie.core.tokens import text_tokens
 from reverie.core.usage import Usage
-from reverie.core.window import Ttl
+from reverie.core.window import Ttl, text_tokens
 from reverie.models.anthropic_wire import message_to_wire
 from reverie.models.catalog import Row
 from reverie.proxy.body import Bodies, Body

@@ -47,7 +47,7 @@ from reverie.recall.service import index_past_sessions
 from reverie.session.build import open_session
 from reverie.session.options import SessionOptions as SessionWish
 from reverie.workspace import Workspace
-from reverie.workspace.inbox import open_inbox
+from reverie.workspace.changes import open_inbox
 
 PERSON = Author("user")
 COLUMNS = ("half", "what", "texts", "in clear", "share", "bar", "where")

@@ -20,10 +20,9 @@ from reverie.conversation.records import Compacted, Record, Said, Used
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.request import ClearToolUses
-from reverie.core.tokens import substituted
 from reverie.core.transcript import rounds
 from reverie.core.usage import Usage
-from reverie.core.window import Capabilities, Ttl
+from reverie.core.window import Capabilities, Ttl, substituted
 
 Make: TypeAlias = Callable[[Trajectory], Strategy]
 

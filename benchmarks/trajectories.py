@@ -22,9 +22,8 @@ from reverie.conversation.records import Compacted, HeadFrozen, Opened, Record, 
 from reverie.core.codec import parse_time
 from reverie.core.messages import Block, Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.request import Head, head_segments
-from reverie.core.tokens import block_tokens
 from reverie.core.usage import Usage
-from reverie.core.window import DEFAULT_WINDOW, Window
+from reverie.core.window import DEFAULT_WINDOW, Window, block_tokens
 from reverie.models.catalog import Row, find
 
 Json = dict[str, Any]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reverie.conversation.journal import Journal
 from reverie.conversation.records import Record
-from reverie.files.folders import project_folder
+from reverie.files.atomic import project_folder
 from reverie.workspace import Workspace
 
 # A day before any of these tests was written, at an hour when all time zones from UTC-11 to

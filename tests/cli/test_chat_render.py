@@ -18,7 +18,7 @@ from reverie.cli.talk.chat_session import EventPrinter
 from reverie.cli.talk.full_terminal import Canvas
 from reverie.cli.talk.terminal import Question, Status, Tally
 from reverie.core.messages import Image, Message, Text, ToolResult, new_message
-from reverie.core.prompt_cache.chain import Change
+from reverie.core.prompt_cache import Change
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak
 from reverie.core.request import Cleared, Reply, TextDelta, ThinkingDelta, ToolSpec, ToolUseStarted
 from reverie.core.usage import Usage

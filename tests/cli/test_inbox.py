@@ -15,7 +15,7 @@ from tests.provider.provider import Provider
 from reverie.memory.format.proposals import Item, Proposal, cited, item_to_json
 from reverie.memory.inbox import MOST_ITEMS, MOST_REJECTED
 from reverie.recall.service import recall, search
-from reverie.workspace.inbox import open_inbox
+from reverie.workspace.changes import open_inbox
 
 PORT = Proposal(
     "The staging server listens on port 8443",

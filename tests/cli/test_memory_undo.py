@@ -8,7 +8,7 @@ from tests.place import Place
 from reverie import Memory
 from reverie.memory.format.proposals import Item, Proposal
 from reverie.memory.format.revisions import Author
-from reverie.workspace.inbox import open_inbox
+from reverie.workspace.changes import open_inbox
 
 
 @pytest.fixture(autouse=True)

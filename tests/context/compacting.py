@@ -12,9 +12,8 @@ from tests.core.build import conversations, texts
 from reverie.context.compaction import Compaction, CompactionTools, Failed, Situation, run
 from reverie.context.compaction.parts import TITLES
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message
-from reverie.core.tokens import message_tokens
 from reverie.core.transcript import open_tool_uses, pairing
-from reverie.core.window import Window
+from reverie.core.window import Window, message_tokens
 
 AT = 1_750_000_000.0
 BIG = Window(200_000, "test")

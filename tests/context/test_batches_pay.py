@@ -26,13 +26,12 @@ from reverie.context.microcompaction.batches import (
     token_value,
 )
 from reverie.context.microcompaction.ledger import Held
-from reverie.conversation.assemble import Assembler
+from reverie.conversation.conversation import Assembler
 from reverie.core.messages import Message, Text, ToolResult
 from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.request import Head
-from reverie.core.tokens import substituted
 from reverie.core.usage import FREE, PER_MILLION, Prices
-from reverie.core.window import Capabilities, Window
+from reverie.core.window import Capabilities, Window, substituted
 
 HEAD = Head("m", (Text("word" * 5_000),))
 NOTHING: Mapping[str, str] = {}

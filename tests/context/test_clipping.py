@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.core.build import texts
 
 from reverie.context.user_messages import clipped, level
-from reverie.core.tokens import text_tokens
+from reverie.core.window import text_tokens
 
 
 @pytest.mark.parametrize(

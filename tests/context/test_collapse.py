@@ -40,8 +40,7 @@ from reverie.context.collapse import (
 )
 from reverie.context.user_messages import carried, clipped
 from reverie.core.messages import Attachment, Message, Text, new_message
-from reverie.core.tokens import block_tokens
-from reverie.core.window import Window
+from reverie.core.window import Window, block_tokens
 from reverie.errors import Overloaded
 
 

@@ -14,7 +14,7 @@ from reverie.context.compaction.parts import (
     parse_reply,
     render,
 )
-from reverie.core.tokens import text_tokens
+from reverie.core.window import text_tokens
 
 WANTED = tuple(f"The model on {title}." for title in TITLES)
 

@@ -12,7 +12,7 @@ from reverie.context.compaction.parts import TITLES, body_of, cut_sections, is_s
 from reverie.context.compaction.restore import Obligations, render, restored, wanted, whole_files
 from reverie.context.facts import Todo, read_facts
 from reverie.core.messages import Attachment, new_message
-from reverie.core.tokens import text_tokens
+from reverie.core.window import text_tokens
 
 
 class TestObligations:

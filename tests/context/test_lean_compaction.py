@@ -14,9 +14,8 @@ from reverie.context.compaction.plan import Compaction, Due, Failed, NoPlan, Sit
 from reverie.context.compaction.record import record_of
 from reverie.context.profiles import NAMES, PROFILES
 from reverie.core.messages import Message, Text, new_message
-from reverie.core.tokens import message_tokens
 from reverie.core.usage import Prices
-from reverie.core.window import Window
+from reverie.core.window import Window, message_tokens
 from reverie.settings.schema import SETTINGS
 
 PRICES = Prices.of(5, 25)

@@ -35,9 +35,8 @@ from reverie.context.microcompaction.ledger import Held
 from reverie.context.tool_results import persisted
 from reverie.core.messages import Image, Message, Text, ToolResult
 from reverie.core.request import ClearThinking, ClearToolUses
-from reverie.core.tokens import message_tokens, text_tokens
 from reverie.core.usage import FREE, Prices
-from reverie.core.window import Capabilities, Window
+from reverie.core.window import Capabilities, Window, message_tokens, text_tokens
 from reverie.events import Event, LayerFired
 
 HOUR = 3_600.0

@@ -29,7 +29,7 @@ from reverie.context.session_notes.notes import (
     substituted,
     warnings,
 )
-from reverie.core.tokens import text_tokens
+from reverie.core.window import text_tokens
 
 TITLES = [
     "Session Title",

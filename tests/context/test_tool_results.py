@@ -23,7 +23,7 @@ from reverie.context.tool_results import (
     path_of,
     persisted,
 )
-from reverie.conversation.files import FolderBlobs
+from reverie.conversation.journal import FolderBlobs
 from reverie.core.messages import Document, Image, Message, Text, ToolResult, new_message
 from reverie.errors import StorageError
 from reverie.events import Event, LayerFired, TroubleNoted

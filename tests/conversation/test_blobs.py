@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reverie.conversation.files import FolderBlobs, safe_name
+from reverie.conversation.journal import FolderBlobs, safe_name
 from reverie.errors import StorageError
 from reverie.ports import BlobStore
 

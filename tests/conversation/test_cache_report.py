@@ -10,9 +10,8 @@ from reverie.conversation.records import Compacted, HeadFrozen, Opened, Record, 
 from reverie.conversation.state import SessionState, window_fill
 from reverie.core.messages import Attachment, Text, ToolResult, new_message
 from reverie.core.request import Head, ToolSpec
-from reverie.core.tokens import message_tokens, text_tokens
 from reverie.core.usage import Prices, Usage
-from reverie.core.window import CacheRules
+from reverie.core.window import CacheRules, message_tokens, text_tokens
 
 RULES = CacheRules("explicit", minimum=1)
 PRICES = Prices.of(10, 50)

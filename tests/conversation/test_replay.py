@@ -9,7 +9,7 @@ from tests.core.build import extends
 from reverie.conversation.cache_report import UNRECORDED, replay
 from reverie.conversation.records import Compacted, HeadFrozen, Record, Said, Used
 from reverie.core.messages import Text
-from reverie.core.prompt_cache.chain import common_length, head_chain
+from reverie.core.prompt_cache import common_length, head_chain
 from reverie.core.request import Head
 from reverie.core.usage import Usage
 

@@ -17,7 +17,7 @@ from reverie.conversation.journal import Journal
 from reverie.conversation.records import Compacted
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Attachment, Block, Text, Thinking, ToolResult, ToolUse
-from reverie.core.prompt_cache.breakpoints import placed
+from reverie.core.prompt_cache import placed
 from reverie.core.request import Request, canonical_bytes
 from reverie.core.transcript import open_tool_uses
 from reverie.models.offline import ScriptedModel

@@ -23,8 +23,8 @@ from reverie.conversation.records import (
 )
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Image, Message, Text, ToolResult, ToolUse, new_message
-from reverie.core.tokens import message_tokens
 from reverie.core.usage import Usage
+from reverie.core.window import message_tokens
 
 
 def sizes(*messages: Message) -> int:

@@ -26,7 +26,7 @@ from reverie.core.messages import (
     ToolUse,
     new_message,
 )
-from reverie.core.prompt_cache.chain import Chain, common_length, extend, head_chain, root_digest
+from reverie.core.prompt_cache import Chain, common_length, extend, head_chain, root_digest
 from reverie.core.request import Head, Options, ToolSpec, message_segments
 
 # ── builders for examples ────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.core.build import a_head, call, chain_of, messages, model, user
 
 from reverie.core.messages import Text, Thinking
-from reverie.core.prompt_cache.chain import root_digest
+from reverie.core.prompt_cache import root_digest
 from reverie.core.transcript import valid_under, without_thinking
 
 HEAD = a_head(system=["be kind"])

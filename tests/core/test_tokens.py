@@ -17,8 +17,8 @@ from reverie.core.messages import (
     ToolResult,
     ToolUse,
 )
-from reverie.core.tokens import Measured, block_tokens, context_tokens, measured, message_tokens
 from reverie.core.usage import Usage
+from reverie.core.window import Measured, block_tokens, context_tokens, measured, message_tokens
 
 
 @pytest.mark.parametrize(

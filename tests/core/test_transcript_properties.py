@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.build import conversations
 
-from reverie.core.tokens import message_tokens
 from reverie.core.transcript import (
     drop_oldest_rounds,
     open_tool_uses,
@@ -15,6 +14,7 @@ from reverie.core.transcript import (
     safe_cut,
     safe_cuts,
 )
+from reverie.core.window import message_tokens
 
 
 def responses(conversation):

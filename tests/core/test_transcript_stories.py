@@ -9,7 +9,6 @@ import pytest
 from tests.core.build import call, model, results, user
 
 from reverie.core.messages import Text, ToolResult, new_message
-from reverie.core.tokens import message_tokens
 from reverie.core.transcript import (
     INTERRUPTED,
     Pairing,
@@ -21,6 +20,7 @@ from reverie.core.transcript import (
     safe_cut,
     safe_cuts,
 )
+from reverie.core.window import message_tokens
 
 
 def story(words: str):

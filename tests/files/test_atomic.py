@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reverie.files import atomic
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 
 
 def mode_of(path: Path) -> int:

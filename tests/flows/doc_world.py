@@ -15,7 +15,7 @@ from reverie.core.request import Head
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.proposals import Item, Proposal, cited
 from reverie.memory.format.revisions import Author
-from reverie.workspace.inbox import open_inbox
+from reverie.workspace.changes import open_inbox
 
 if TYPE_CHECKING:
     from reverie.workspace import Workspace

@@ -23,7 +23,7 @@ from reverie.clients.hooks.events import HookEvent, SessionEnded
 from reverie.clients.hooks.session_folder import SessionFolder
 from reverie.conversation import journal
 from reverie.conversation.cache_report import report_on
-from reverie.conversation.files import TextFile
+from reverie.conversation.journal import TextFile
 from reverie.conversation.records import Redacted, Said
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Text as Words
@@ -39,7 +39,7 @@ from reverie.recall.service import index_past_sessions, recall
 from reverie.subagents.letters import Letter, Sent
 from reverie.subagents.mail_store import Post, new_reader
 from reverie.workspace import Workspace
-from reverie.workspace.inbox import open_inbox
+from reverie.workspace.changes import open_inbox
 
 SECRET = 'Okapi Partners buy us on 2027-02-01, "the heron" is what they call it, für uns geheim'
 SAID = 'Okapi Partners buy us next month, "the heron" is what they call it, für uns geheim'

@@ -24,7 +24,7 @@ from reverie.learning.past_sessions import batch_estimate, plan_reading, read_se
 from reverie.learning.pending import Pending
 from reverie.learning.unread import UnreadTurns
 from reverie.workspace import Workspace
-from reverie.workspace.inbox import waiting
+from reverie.workspace.changes import waiting
 
 BILLING = "Bruno owns the billing service since 2026-05."
 

@@ -16,7 +16,7 @@ from reverie.conversation.records import Opened, Said
 from reverie.learning.extraction.prompts import BATCH_CHARACTERS
 from reverie.learning.past_sessions import ReadSession, plan_reading, read_sessions
 from reverie.workspace import Workspace
-from reverie.workspace.inbox import waiting
+from reverie.workspace.changes import waiting
 
 PAYROLL = "Bruno owns the payroll service since 2026-03."
 PREFERENCE = "From now on always use pnpm instead of npm in this repository."

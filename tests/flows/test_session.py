@@ -14,7 +14,7 @@ from tests.provider.script import Held, Reply, Text, Thinking, ToolCall
 from tests.session.test_prefetch import Gated
 
 from reverie.conversation import journal
-from reverie.conversation.assemble import Assembler
+from reverie.conversation.conversation import Assembler
 from reverie.conversation.records import Said as SaidRecord
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Attachment, ToolUse

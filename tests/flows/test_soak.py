@@ -14,10 +14,9 @@ from tests.place import Place
 
 from reverie.core.messages import Block, Text, ToolUse
 from reverie.core.request import Reply, Request, StopReason, StreamItem, TextDelta, estimated_size
-from reverie.core.tokens import block_tokens
 from reverie.core.transcript import pairing
 from reverie.core.usage import Prices, Usage
-from reverie.core.window import CacheRules, Capabilities
+from reverie.core.window import CacheRules, Capabilities, block_tokens
 from reverie.errors import ModelError, Overloaded, ReplyBroken
 from reverie.events import Event, LayerFired
 from reverie.session.build import open_session

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from tests.place import FixedClock, git
 
 from reverie.cli.group import cli
-from reverie.files.folders import slug
+from reverie.files.atomic import slug
 
 DOCS = Path(__file__).parents[2] / "docs"
 TOUR = DOCS / "tour.md"

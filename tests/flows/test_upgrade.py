@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.cli.run import data, done
 
-from reverie.files.folders import project_folder
+from reverie.files.atomic import project_folder
 
 if TYPE_CHECKING:
     from tests.place import Place

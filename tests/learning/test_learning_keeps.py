@@ -5,7 +5,7 @@ from tests.place import Place
 from reverie.core.messages import Text, new_message
 from reverie.learning.service import learn
 from reverie.workspace import Workspace
-from reverie.workspace.inbox import waiting
+from reverie.workspace.changes import waiting
 
 
 def learn_from(app: Workspace, *texts: str) -> None:

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from reverie.errors import InputError, StorageError
-from reverie.files.atomic import TEMPORARY
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import TEMPORARY, read_json, write_json
 from reverie.memory import directory as module
 from reverie.memory.directory import Directory
 

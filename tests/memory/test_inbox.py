@@ -37,7 +37,7 @@ from reverie.memory.opening import OpenMemory
 from reverie.memory.secrets.scrubber import SecretScrubber
 from reverie.settings.schema import SETTINGS
 from reverie.workspace import Workspace
-from reverie.workspace.inbox import Approved, approve, offer, open_inbox
+from reverie.workspace.changes import Approved, approve, offer, open_inbox
 
 # Made at run time: this file holds nothing that looks like a key.
 KEY = "AKIA" + "QYLPMN5HHHFPZAM2"

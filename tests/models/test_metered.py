@@ -22,9 +22,8 @@ from reverie.core.request import (
     ToolUseStarted,
     estimated_size,
 )
-from reverie.core.tokens import text_tokens
 from reverie.core.usage import Caps, Prices, Usage
-from reverie.core.window import Capabilities
+from reverie.core.window import Capabilities, text_tokens
 from reverie.errors import Overloaded, ReplyBroken, SpendCapReached
 from reverie.events import CapReached, Event, MoneySpent
 from reverie.models.ledger import Ledger

@@ -16,8 +16,8 @@ from reverie.core.usage import Allowed, Caps, Entry, Refused, Usage
 from reverie.errors import InputError
 from reverie.memory.format.proposals import Item, NotKept, Proposal
 from reverie.settings.keys import store_key
-from reverie.workspace import Workspace, service_ledger
-from reverie.workspace.inbox import Inbox, open_inbox
+from reverie.workspace import Workspace, spending
+from reverie.workspace.changes import Inbox, open_inbox
 
 NO_CAPS = Caps()
 
@@ -107,7 +107,7 @@ class TestMoney:
         assert isinstance(background, Refused)
         back = Running(running.fleet, tmp_path, port=running.port)
         try:
-            service_ledger._away_until.clear()
+            spending._away_until.clear()
             again = app.ledger.reserve("main", "s", 0.1, NO_CAPS)
             assert isinstance(again, Allowed)
             app.ledger.settle(again.ticket, None)

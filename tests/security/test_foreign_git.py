@@ -8,7 +8,7 @@ from tests.cli.run import run
 from tests.place import Place, git
 from tests.security.folders import given_away
 
-from reverie.files.folders import owned_by_us
+from reverie.files.atomic import owned_by_us
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.settings.projects import canonical_root, find_project, find_root

@@ -25,7 +25,7 @@ from reverie.core.foreign_text import printable, printable_json
 from reverie.core.messages import Text, ToolResult, ToolUse, new_message
 from reverie.core.usage import Usage
 from reverie.memory.format.proposals import Item, Proposal, cited
-from reverie.workspace.inbox import open_inbox
+from reverie.workspace.changes import open_inbox
 
 SESSION = "20250615-100000-aaaaaa"
 MEMORY = "project_freeze.md"

@@ -10,10 +10,8 @@ from tests.place import Place
 
 from reverie import Memory
 from reverie.clients.install.plan import Clients
-from reverie.conversation.files import FolderBlobs
-from reverie.conversation.journal import Journal
-from reverie.files.folders import make_private
-from reverie.files.json_files import write_json
+from reverie.conversation.journal import FolderBlobs, Journal
+from reverie.files.atomic import make_private, write_json
 from reverie.files.locks import exclusive
 from reverie.recall.index import RecallIndex
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.place import git
 
-from reverie.files.folders import slug
+from reverie.files.atomic import slug
 from reverie.settings.projects import canonical_root, find_project
 
 

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.files.folders import project_folder
+from reverie.files.atomic import project_folder
 from reverie.settings import Settings, load_settings
 from reverie.settings.resolve import record_file
 from reverie.settings.sources import Answer, answers, digest_of, rendered

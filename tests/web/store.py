@@ -26,7 +26,7 @@ from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.proposals import Proposal
 from reverie.memory.format.revisions import Author
 from reverie.workspace import Workspace
-from reverie.workspace.inbox import open_inbox
+from reverie.workspace.changes import open_inbox
 
 MODEL = "anthropic:claude-sonnet-4-5"
 SESSION = "20250614-090000-abc123"

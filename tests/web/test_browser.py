@@ -13,7 +13,7 @@ from tests.web.store import SESSION, with_dream
 
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
-from reverie.workspace.inbox import waiting
+from reverie.workspace.changes import waiting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page

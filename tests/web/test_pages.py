@@ -16,7 +16,7 @@ from reverie.memory import catalog, watcher
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
 from reverie.web import open_project
-from reverie.workspace.inbox import waiting
+from reverie.workspace.changes import waiting
 
 if TYPE_CHECKING:
     import pytest

@@ -29,7 +29,7 @@ from reverie.models.offline import ScriptedModel
 from reverie.session.build import open_session
 from reverie.session.options import SessionOptions
 from reverie.workspace import Workspace, without_secrets
-from reverie.workspace.inbox import open_inbox
+from reverie.workspace.changes import open_inbox
 
 pytestmark = pytest.mark.anyio
 

@@ -29,7 +29,7 @@ from reverie.core.messages import Message, Text, ToolResult, ToolUse
 from reverie.core.request import Reply
 from reverie.core.usage import Usage
 from reverie.errors import InputError
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 
 try:
     from agents import RunConfig, RunHooks, SQLiteSession

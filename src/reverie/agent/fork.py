@@ -19,7 +19,7 @@ from reverie.agent.tools import FolderCopy
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.journal import Journal
 from reverie.core.messages import Block, Message, Text, ToolResult, ToolUse, new_message
-from reverie.core.prompt_cache.breakpoints import Policy
+from reverie.core.prompt_cache import Policy
 from reverie.core.request import Head, Options, Reply, Request
 from reverie.core.transcript import open_tool_uses
 from reverie.core.usage import Purpose, Usage

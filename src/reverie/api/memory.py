@@ -25,7 +25,7 @@ from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.past_sessions import conversations
 from reverie.recall.service import choose_embedder, index_episodes, open_ranker, recall_as_of
 from reverie.workspace import Workspace
-from reverie.workspace.editing import redo_last, undo, undo_last
+from reverie.workspace.changes import redo_last, undo, undo_last
 from reverie.workspace.handles import Located, locate_or_gone, required
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from reverie.conversation.journal import read_lines
 from reverie.errors import TranscriptError
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.memory.cleaning import SHADOWS, holds, plain_files
 from reverie.memory.format.traces import Traces
 from reverie.memory.locations import USERS, person_location, read_identity

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from reverie.memory.format.revisions import Revision
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
-    from reverie.workspace.editing import UndoResult
+    from reverie.workspace.changes import UndoResult
 
 
 @reverie_command(name="log")
@@ -214,7 +214,7 @@ def undo_in_chat(app: Workspace, rev: str | None) -> list[str]:
 
 def redo_in_chat(app: Workspace) -> list[str]:
     """Redo the last undo; return what there is to say."""
-    from reverie.workspace.editing import redo_last
+    from reverie.workspace.changes import redo_last
 
     memories = [up_to_date(memory) for memory in private(app, None)]
     return list(undone_lines([redo_last(app, memories, PERSON)], "Redid", "/"))
@@ -230,8 +230,8 @@ def _undone(
     """Undo the chosen changes in every memory they touched."""
     from reverie.memory.changes.undo import of_dream, of_session
     from reverie.memory.opening import with_revision
-    from reverie.workspace.editing import undo as undo_changes
-    from reverie.workspace.editing import undo_last
+    from reverie.workspace.changes import undo as undo_changes
+    from reverie.workspace.changes import undo_last
 
     if session is not None:
         wanted = _each(memories, lambda memory: of_session(memory.history, session))
@@ -304,7 +304,7 @@ def redo(frame: Invocation, scope: MemoryScope | None) -> None:
     \b
     reverie redo
     """
-    from reverie.workspace.editing import redo_last
+    from reverie.workspace.changes import redo_last
 
     app = frame.app()
     memories = [up_to_date(memory) for memory in private(app, scope)]

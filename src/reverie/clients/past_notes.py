@@ -15,7 +15,7 @@ from reverie.context.session_notes.draft import as_summary, from_facts
 from reverie.context.session_notes.notes import TEMPLATE, Template, Unusable, parse_template
 from reverie.context.session_notes.update import Notebook
 from reverie.conversation import transcripts
-from reverie.conversation.files import TextFile, safe_name
+from reverie.conversation.journal import TextFile, safe_name
 from reverie.conversation.records import Said
 from reverie.errors import InputError
 from reverie.recall.past_sessions import conversations

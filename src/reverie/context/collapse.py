@@ -19,9 +19,8 @@ from reverie.context.user_messages import clipped
 from reverie.core.foreign_text import quoted
 from reverie.core.messages import Attachment, Message, Text, new_message
 from reverie.core.request import ToolSpec
-from reverie.core.tokens import block_tokens, message_tokens
 from reverie.core.transcript import rounds, safe_cuts
-from reverie.core.window import Window
+from reverie.core.window import Window, block_tokens, message_tokens
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, no_listener
 

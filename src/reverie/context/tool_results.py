@@ -15,7 +15,7 @@ from reverie.context.previews import Kind, counted, preview
 from reverie.context.previews.failures import at_line_end, split
 from reverie.context.previews.shapes import json_document
 from reverie.core.messages import Message, Text, ToolResult
-from reverie.core.tokens import text_tokens
+from reverie.core.window import text_tokens
 from reverie.errors import StorageError
 from reverie.events import Announce, LayerFired, TroubleNoted, no_listener
 from reverie.ports import BlobStore, Scrubber

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from reverie.core.messages import Attachment, Document, Image, Message, Text
-from reverie.core.tokens import TEXT_BYTES_PER_TOKEN, text_tokens
+from reverie.core.window import TEXT_BYTES_PER_TOKEN, text_tokens
 
 # A cut text keeps this share of the room from its beginning, the rest from its end.
 _HEAD_SHARE = 2 / 3

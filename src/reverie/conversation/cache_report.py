@@ -27,8 +27,16 @@ from reverie.conversation.records import (
 )
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Message, Text, shared_length
-from reverie.core.prompt_cache.breakpoints import no_marks, placed, tail_only
-from reverie.core.prompt_cache.chain import Chain, Link, extend, head_chain, root_digest
+from reverie.core.prompt_cache import (
+    Chain,
+    Link,
+    extend,
+    head_chain,
+    no_marks,
+    placed,
+    root_digest,
+    tail_only,
+)
 from reverie.core.prompt_cache.simulator import Call, Outcome, Plan, Simulator, simulate
 from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak, Kept, Sent, Tracker
 from reverie.core.request import Head, Segment, message_segments

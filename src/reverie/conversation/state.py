@@ -33,7 +33,8 @@ from reverie.conversation.records import (
 )
 from reverie.core.messages import Attachment, Block, Message, ToolResult
 from reverie.core.request import Head, head_segments, tool_tokens
-from reverie.core.tokens import (
+from reverie.core.usage import Usage
+from reverie.core.window import (
     Measured,
     block_tokens,
     context_tokens,
@@ -42,7 +43,6 @@ from reverie.core.tokens import (
     substituted,
     text_tokens,
 )
-from reverie.core.usage import Usage
 from reverie.memory.format.attachment import LABEL as RECALL
 
 

@@ -14,9 +14,8 @@ from typing import Any, Literal, TypeAlias
 from reverie.core.codec import block_to_json, dump
 from reverie.core.foreign_text import attribute, quoted
 from reverie.core.messages import Attachment, Block, Message, Text, new_message
-from reverie.core.tokens import block_tokens, json_tokens, message_tokens, text_tokens
 from reverie.core.usage import Usage
-from reverie.core.window import Ttl
+from reverie.core.window import Ttl, block_tokens, json_tokens, message_tokens, text_tokens
 
 Section: TypeAlias = Literal["tools", "system", "messages"]
 

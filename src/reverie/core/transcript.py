@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from reverie.core.messages import Message, Text, Thinking, ToolResult, ToolUse
-from reverie.core.tokens import message_tokens
+from reverie.core.window import message_tokens
 
 INTERRUPTED = "[Interrupted before this tool finished]"
 

@@ -1,4 +1,4 @@
-"""Replace files atomically and durably, without following symbolic links.
+"""Private files and folders: replaced atomically and durably, without following symbolic links.
 
 New content is written beside the file under a name no other writer has, flushed, and renamed over
 it; then the folder is flushed. A crash leaves the old file or the new one. A link at the file's
@@ -8,11 +8,21 @@ name is replaced, not followed; callers that mean its target resolve it first.
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import json
+import logging
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Any
+
+from reverie.core.codec import dump
+from reverie.errors import StorageError
+from reverie.logs import WithoutSecrets
 
 # Prefix of temporary files; one whose writer has died can be deleted.
 TEMPORARY = ".reverie-tmp-"
@@ -123,3 +133,62 @@ def _status(name: str, folder: int) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     return found if stat.S_ISREG(found.st_mode) else None
+
+
+_READABLE = 60
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder and its missing parents, each with mode 0700."""
+    if not folder.parent.is_dir():
+        make_private(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def project_folder(home: Path, root: Path) -> Path:
+    """Where Reverie keeps a project's data: under the home, never inside the project."""
+    return home / "projects" / slug(root)
+
+
+def slug(root: Path) -> str:
+    """A readable folder name that is unique to this root."""
+    readable = re.sub(r"[^A-Za-z0-9._]+", "-", str(root)).strip("-")[-_READABLE:]
+    digest = hashlib.blake2b(str(root).encode("utf-8", "surrogateescape"), digest_size=4)
+    return f"{readable}-{digest.hexdigest()}".lstrip("-.")
+
+
+def owned_by_us(status: os.stat_result, user: int | None = None) -> bool:
+    """Whether the file belongs to this user or to root; other users' files are not trusted."""
+    return status.st_uid in (0, os.geteuid() if user is None else user)
+
+
+def read_json(path: Path) -> Any:
+    """The parsed content; None if the file is missing or not valid JSON."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def write_json(path: Path, value: object) -> None:
+    """Replace the file atomically, with mode 0600."""
+    try:
+        make_private(path.parent)
+        replace(path, dump(value) + b"\n", mode=0o600)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+LONGEST_LOG = 1024 * 1024
+
+
+def log_to(path: Path, scrub: Callable[[str], str]) -> None:
+    """Log to this file, too; it is made with its first line."""
+    handler = RotatingFileHandler(
+        path, maxBytes=LONGEST_LOG, backupCount=1, encoding="utf-8", delay=True
+    )
+    lines = logging.Formatter("%(asctime)s %(levelname).1s %(name)s: %(message)s")
+    handler.setFormatter(WithoutSecrets(lines, scrub))
+    root = logging.getLogger("reverie")
+    root.addHandler(handler)
+    root.setLevel(min(root.level or logging.INFO, logging.INFO))

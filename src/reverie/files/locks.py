@@ -14,7 +14,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from reverie.errors import InputError, StorageError
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 
 
 @contextmanager

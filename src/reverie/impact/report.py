@@ -22,7 +22,7 @@ from reverie.conversation import transcripts
 from reverie.conversation.records import MemoriesShown, Record, Said, Used
 from reverie.core.messages import Attachment, ToolUse
 from reverie.errors import ReverieError
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.memory.format.attachment import LABEL as RECALL
 from reverie.models import selection as choosing
 from reverie.recall.holdout import Arm, arms

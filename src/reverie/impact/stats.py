@@ -36,7 +36,7 @@ from reverie.memory.format.taxonomy import split
 from reverie.memory.opening import changes
 from reverie.memory.uses import FILE as USES
 from reverie.recall.past_sessions import conversations
-from reverie.workspace.inbox import open_inbox
+from reverie.workspace.changes import open_inbox
 
 if TYPE_CHECKING:
     from reverie.memory.opening import OpenMemory

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Literal
 from reverie.agent.processes import Background
 from reverie.conversation import journal
 from reverie.conversation.records import Extracted
-from reverie.core.tokens import text_tokens
 from reverie.core.usage import EXTRACT
+from reverie.core.window import text_tokens
 from reverie.errors import ReverieError, TranscriptError
 from reverie.events import Event, TroubleNoted
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.learning import extraction
 from reverie.learning.extraction.fork import Settled, proposals, settle
 from reverie.learning.extraction.prompts import batches, past_directive

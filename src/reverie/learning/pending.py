@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 
 if TYPE_CHECKING:
     from reverie.workspace import Workspace

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.core.codec import dump
 from reverie.files import atomic
-from reverie.files.folders import make_private
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import make_private, read_json, write_json
 
 if TYPE_CHECKING:
     from reverie.workspace import Workspace

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reverie.conversation import transcripts
-from reverie.conversation.files import TextFile
+from reverie.conversation.journal import TextFile
 from reverie.conversation.records import Said
 from reverie.errors import InputError, ReverieError, TranscriptError
 from reverie.events import Announce, Event, TroubleNoted
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.learning import extraction
 from reverie.learning.extraction.cursor import Utterance, utterances
 from reverie.learning.extraction.fork import Settled, settle
@@ -44,7 +44,7 @@ from reverie.memory.scratch import Scratch
 from reverie.recall.past_sessions import conversations
 from reverie.recall.service import choose_embedder, open_ranker
 from reverie.text.likeness import MOST_WEIGHED
-from reverie.workspace.inbox import belongs_to, decided, offer, open_inbox
+from reverie.workspace.changes import belongs_to, decided, offer, open_inbox
 
 if TYPE_CHECKING:
     from datetime import date

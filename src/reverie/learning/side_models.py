@@ -14,7 +14,7 @@ from reverie.agent.permissions import FENCED, WRITING, Consent, nothing
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
 from reverie.core.messages import Text, ToolUse
-from reverie.core.prompt_cache.breakpoints import placed
+from reverie.core.prompt_cache import placed
 from reverie.core.request import Reply, Request, StreamItem
 from reverie.core.usage import DREAM, Purpose
 from reverie.events import Announce, no_listener

@@ -16,7 +16,7 @@ from reverie.conversation import journal
 from reverie.conversation.records import Said
 from reverie.core.messages import Message
 from reverie.errors import ReverieError
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 
 if TYPE_CHECKING:
     from reverie.workspace import Workspace

@@ -10,7 +10,7 @@ from pathlib import Path
 import pygit2
 
 from reverie.errors import InputError
-from reverie.files.folders import slug
+from reverie.files.atomic import slug
 from reverie.memory.format.paths import Refused, check_directory
 from reverie.memory.locations import (
     Identity,

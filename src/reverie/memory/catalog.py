@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.logs import logger
 from reverie.memory.catalog_rows import SELECT, Signature, drop, entry_of, put, words_of
 from reverie.memory.format.manifest import (

@@ -15,7 +15,7 @@ from zipfile import BadZipFile, ZipFile
 
 from reverie.core.codec import dump
 from reverie.files import atomic
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.memory.format.traces import Traces
 from reverie.memory.inbox import SETTLED
 

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from reverie.errors import InputError, StorageError
-from reverie.files.atomic import TEMPORARY, replace_in, sync
-from reverie.files.folders import make_private
+from reverie.files.atomic import TEMPORARY, make_private, replace_in, sync
 from reverie.memory.format.paths import Refused, check_name
 
 _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC

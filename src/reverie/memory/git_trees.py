@@ -15,8 +15,7 @@ import pygit2
 from pygit2.enums import FileMode, ObjectType, Option
 
 from reverie.errors import StorageError
-from reverie.files.atomic import flush
-from reverie.files.folders import make_private
+from reverie.files.atomic import flush, make_private
 
 _MANY = 32
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.errors import StorageError
-from reverie.files.folders import make_private
-from reverie.files.json_files import write_json
+from reverie.files.atomic import make_private, write_json
 from reverie.memory.directory import Directory
 from reverie.memory.format.proposals import (
     MOST_SOURCES,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from reverie.files.folders import owned_by_us
+from reverie.files.atomic import owned_by_us
 from reverie.memory.format.instructions import (
     DEEPEST_INCLUDE,
     LOCAL_FILES,

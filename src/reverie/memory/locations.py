@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from reverie.errors import InputError
-from reverie.files.folders import slug
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, slug, write_json
 from reverie.memory.format.paths import Refused, check_directory
 from reverie.settings.projects import Project
 

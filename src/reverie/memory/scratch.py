@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from reverie.errors import InputError, StorageError
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.paths import Refused, check_name
 from reverie.memory.format.topic import LARGEST_FILE

@@ -12,7 +12,7 @@ from typing import Literal
 from reverie.core.codec import dump, iso_time
 from reverie.errors import StorageError
 from reverie.files import atomic
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.files.locks import ThreadLock
 from reverie.ports import Clock
 

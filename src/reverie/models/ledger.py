@@ -21,7 +21,7 @@ from typing import Any
 from reverie.core.codec import dump, iso_time, parse_time
 from reverie.core.usage import Allowed, Caps, Decision, Entry, Purpose, Spent, Usage, decide
 from reverie.errors import StorageError
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.files.locks import Holder, exclusive, gone, started, this_host
 from reverie.ports import Clock
 

@@ -14,8 +14,8 @@ from reverie.core.request import (
     ThinkingDelta,
     estimated_size,
 )
-from reverie.core.tokens import text_tokens
 from reverie.core.usage import MAIN, Allowed, Caps, Entry, Prices, Purpose, Refused, Usage
+from reverie.core.window import text_tokens
 from reverie.errors import SpendCapReached, StorageError
 from reverie.events import Announce, CapReached, MoneySpent, TroubleNoted, no_listener
 from reverie.models.wrappers import ModelWrapper

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from reverie.core.messages import Attachment, Block, GrowingMap, Message, Text, ToolResult, ToolUse
-from reverie.core.prompt_cache.breakpoints import Mark
-from reverie.core.prompt_cache.chain import Chain, extend, root_digest
+from reverie.core.prompt_cache import Chain, Mark, extend, root_digest
 from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.request import (
     Reply,
@@ -24,9 +23,8 @@ from reverie.core.request import (
     head_segments,
     message_segments,
 )
-from reverie.core.tokens import block_tokens
 from reverie.core.usage import FREE, Prices, Usage
-from reverie.core.window import CacheRules, Capabilities
+from reverie.core.window import CacheRules, Capabilities, block_tokens
 from reverie.errors import ModelError
 from reverie.ports import Clock
 from reverie.text.words import query_words, terms

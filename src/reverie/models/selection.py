@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from reverie.core.usage import Prices
 from reverie.core.window import Capabilities, Window, resolve_window, split_suffix
 from reverie.errors import UnknownModelError
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.models import catalog
 from reverie.ports import ExactCounter
 from reverie.settings import Provider, Settings, secret

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.context.microcompaction import Policy
 from reverie.conversation import journal
-from reverie.conversation.assemble import Assembled
+from reverie.conversation.conversation import Assembled
 from reverie.conversation.journal import Journal
 from reverie.conversation.records import HeadFrozen, Opened, Used
 from reverie.core.messages import Message

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from reverie.context.microcompaction.batches import USUAL_RATES
-from reverie.conversation.assemble import Assembled, Assembler
-from reverie.core.prompt_cache.breakpoints import Mark, no_marks
+from reverie.conversation.conversation import Assembled, Assembler
+from reverie.core.prompt_cache import Mark, no_marks
 from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.usage import Usage
 from reverie.proxy.marks import ClientMarks, chain_marks

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reverie.conversation.assemble import Assembled
-from reverie.core.prompt_cache.breakpoints import Mark
-from reverie.core.prompt_cache.chain import Chain
+from reverie.conversation.conversation import Assembled
+from reverie.core.prompt_cache import Chain, Mark
 from reverie.core.request import Breakpoint, Section
 from reverie.core.window import Ttl
 from reverie.proxy.body import Body

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reverie.proxy.turns import Sent, is_unchanged, outgoing, read_turns, shared_turns
 
 if TYPE_CHECKING:
-    from reverie.conversation.assemble import Assembled
+    from reverie.conversation.conversation import Assembled
     from reverie.proxy.body import Body
     from reverie.proxy.dialects import Dialect
     from reverie.proxy.savings import Saving

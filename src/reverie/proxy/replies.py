@@ -12,8 +12,8 @@ import zlib
 from typing import Any, Protocol
 
 from reverie.core.request import Reply
-from reverie.core.tokens import text_tokens
 from reverie.core.usage import Usage
+from reverie.core.window import text_tokens
 from reverie.errors import ReverieError
 from reverie.proxy.dialects import Dialect
 from reverie.proxy.upstream import Headers, header

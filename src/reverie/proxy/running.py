@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from reverie.errors import InputError
-from reverie.files.folders import make_private
-from reverie.files.json_files import read_json, write_json
-from reverie.files.log_file import log_to
+from reverie.files.atomic import log_to, make_private, read_json, write_json
 from reverie.http_server import HttpServer
 from reverie.proxy.access import Access, is_loopback
 from reverie.proxy.app import ProxyApp

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from reverie.core.codec import dump, iso_time
 from reverie.core.usage import Usage
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 
 if TYPE_CHECKING:
     from reverie.core.usage import Prices

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from reverie.core.codec import dump
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 
 if TYPE_CHECKING:
     from reverie.workspace import Workspace

@@ -19,7 +19,7 @@ from reverie.conversation import transcripts
 from reverie.conversation.journal import read_lines
 from reverie.conversation.records import Record, Said
 from reverie.errors import TranscriptError
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.recall.documents import Episode, Refreshed, Signature
 from reverie.recall.topics import signature_text
 from reverie.settings.projects import canonical_root, claude_config

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
 
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.files.locks import ThreadLock
 from reverie.text import thesaurus, words
 

@@ -18,7 +18,7 @@ from reverie.agent.kit.files import located
 from reverie.agent.permissions import ALLOWED, Call, Consent, Decision, Denied, Permission, nothing
 from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
-from reverie.core.prompt_cache.breakpoints import placed
+from reverie.core.prompt_cache import placed
 from reverie.core.usage import DREAM, Caps
 from reverie.errors import InputError
 from reverie.events import Announce, no_listener

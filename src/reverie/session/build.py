@@ -23,7 +23,7 @@ from reverie.conversation.journal import Journal
 from reverie.conversation.records import HeadFrozen, Said
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Message
-from reverie.core.prompt_cache.breakpoints import placed
+from reverie.core.prompt_cache import placed
 from reverie.core.request import Head, Options
 from reverie.errors import InputError
 from reverie.files.locks import sole
@@ -32,11 +32,10 @@ from reverie.learning.dreaming.log import log_tool
 from reverie.models.selection import OFFLINE
 from reverie.recall.service import choose_embedder, open_ranker
 from reverie.session.crew import accept_letters, close_crew, new_crew, record_crew, watched
-from reverie.session.layers import Layers, SessionCore
+from reverie.session.layers import Layers, SessionCore, Tools
 from reverie.session.options import SessionModel, SessionOptions
 from reverie.session.query import Session
 from reverie.session.system_prompt import Reminders, reminder_key, system_of
-from reverie.session.tools import Tools
 from reverie.subagents.crew import Place as TeamPlace
 
 if TYPE_CHECKING:

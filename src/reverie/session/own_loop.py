@@ -16,8 +16,7 @@ from itertools import groupby
 from typing import Protocol
 
 from reverie.agent.fork import calls_of
-from reverie.conversation.assemble import Assembled
-from reverie.conversation.conversation import Asked
+from reverie.conversation.conversation import Asked, Assembled
 from reverie.conversation.records import Record, Rewound, Said
 from reverie.core.codec import block_to_json, dump
 from reverie.core.messages import (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from reverie.agent.permissions import Answer, Ask, Asked, Call, deny_unasked
 from reverie.errors import InputError, StorageError
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.ports import Scrubber
 from reverie.session.options import SessionOptions, SubagentRole
 from reverie.settings.sources import environment

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import DateChanged
 from reverie.core.messages import Attachment, Text
-from reverie.core.tokens import text_tokens
+from reverie.core.window import text_tokens
 from reverie.memory.changes.daily_log import date_message
 from reverie.memory.format import instructions
 from reverie.memory.format.index import Index, more_line, pointer_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reverie.errors import SettingsError, StorageError
 from reverie.files import atomic
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.settings import schema, values
 from reverie.settings.values import check_text, shown, unknown_key
 

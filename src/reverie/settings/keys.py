@@ -87,14 +87,14 @@ def default_home(environ: Mapping[str, str]) -> Path:
 
 
 def _read_file(home: Path) -> dict[str, str]:
-    from reverie.files.json_files import read_json  # noqa: PLC0415
+    from reverie.files.atomic import read_json  # noqa: PLC0415
 
     found = read_json(home / FILE)
     return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
 
 
 def _write_file(home: Path, keys: Mapping[str, str]) -> None:
-    from reverie.files.json_files import write_json  # noqa: PLC0415
+    from reverie.files.atomic import write_json  # noqa: PLC0415
 
     write_json(home / FILE, dict(keys))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reverie.errors import SettingsError
-from reverie.files.folders import owned_by_us, project_folder
+from reverie.files.atomic import owned_by_us, project_folder
 from reverie.settings.sources import environment, person_home
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
 from reverie.errors import SettingsError
-from reverie.files.folders import project_folder
+from reverie.files.atomic import project_folder
 from reverie.settings import schema, sources
 from reverie.settings.sources import (
     DEFAULT,

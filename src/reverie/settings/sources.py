@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
-from reverie.files.folders import owned_by_us
+from reverie.files.atomic import owned_by_us
 from reverie.settings import schema, values
 from reverie.settings.values import check, check_text, quote, shown, unknown_key, unknown_variable
 

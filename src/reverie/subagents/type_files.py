@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from reverie.errors import InputError, ReverieError, StorageError
-from reverie.files.folders import make_private, owned_by_us
+from reverie.files.atomic import make_private, owned_by_us
 from reverie.memory.directory import Directory
 from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.paths import Refused, check_name

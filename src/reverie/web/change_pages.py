@@ -17,8 +17,8 @@ from reverie.memory.changes.undo import undoable
 from reverie.memory.opening import changes, with_revision
 from reverie.text.figures import counted
 from reverie.web.open_project import PERSON, page, then
-from reverie.workspace.editing import undo as take_back
-from reverie.workspace.inbox import approve
+from reverie.workspace.changes import approve
+from reverie.workspace.changes import undo as take_back
 
 if TYPE_CHECKING:
     from starlette.responses import Response

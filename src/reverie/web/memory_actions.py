@@ -15,7 +15,7 @@ from reverie.memory.format.revisions import version as version_of
 from reverie.text.figures import counted
 from reverie.web.memory_pages import read_memory
 from reverie.web.open_project import PERSON, page, then
-from reverie.workspace.editing import base_of, save_edit
+from reverie.workspace.changes import base_of, save_edit
 from reverie.workspace.handles import required
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from reverie.recall.past_sessions import conversations
 from reverie.recall.service import choose_embedder, open_ranker
 from reverie.text.figures import counted, dollars, share, sparkline, tokens, when
 from reverie.text.words import terms
+from reverie.workspace.changes import Inbox, open_inbox
 from reverie.workspace.handles import row_of
-from reverie.workspace.inbox import Inbox, open_inbox
 
 if TYPE_CHECKING:
     from starlette.datastructures import FormData, QueryParams

@@ -128,7 +128,7 @@ class Workspace:
         folder, home = self.owner.folder, self.settings.home
         if self.service is None:
             return Ledger(folder, home=home, clock=self.clock)
-        from reverie.workspace.service_ledger import ServiceLedger
+        from reverie.workspace.spending import ServiceLedger
 
         return ServiceLedger(folder, home=home, clock=self.clock, service=self.service)
 

@@ -16,8 +16,7 @@ from typing import Any
 
 from reverie.errors import InputError, StorageError
 from reverie.files import atomic
-from reverie.files.folders import make_private
-from reverie.files.json_files import write_json
+from reverie.files.atomic import make_private, write_json
 from reverie.settings import sources
 from reverie.settings.projects import find_project
 from reverie.settings.resolve import home_of, local_file, project_files, record_file

@@ -11,7 +11,7 @@ from tests.core.build import a_head, chain_of, chain_of_blocks, filler, result, 
 from tests.core.prompt_cache.growth import AUTOMATIC, EXPLICIT, blocks, rules
 
 from reverie.core.messages import Text, Thinking
-from reverie.core.prompt_cache.breakpoints import (
+from reverie.core.prompt_cache import (
     Mark,
     StandingMarks,
     as_breakpoints,

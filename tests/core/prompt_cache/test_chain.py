@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.build import a_head, chain_of, extends, heads, messages, user
 
-from reverie.core.prompt_cache.chain import Chain, common_length, root_digest
+from reverie.core.prompt_cache import Chain, common_length, root_digest
 from reverie.core.request import key_bytes
 
 conversations = st.lists(messages, max_size=5)

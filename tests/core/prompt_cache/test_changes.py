@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.core.build import a_head, chain_of, conversations, extends, heads, messages, model, user
 
 from reverie.core.messages import Text
-from reverie.core.prompt_cache.chain import Change, changes, difference
+from reverie.core.prompt_cache import Change, changes, difference
 from reverie.core.request import ToolSpec
 
 HEAD = a_head(system=["be kind", "be brief"], tools=["read: a file", "write: a file"])

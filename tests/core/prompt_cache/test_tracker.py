@@ -11,8 +11,7 @@ from tests.core.build import a_head, chain_of, filler, user
 from tests.core.prompt_cache.growth import AUTOMATIC, EXPLICIT, MINUTE, growing_calls, rules
 
 from reverie.core.messages import Text
-from reverie.core.prompt_cache.breakpoints import Mark, placed
-from reverie.core.prompt_cache.chain import Change
+from reverie.core.prompt_cache import Change, Mark, placed
 from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.prompt_cache.tracker import (
     TOLERATED_TOKENS,

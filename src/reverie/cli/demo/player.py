@@ -30,7 +30,7 @@ from reverie.session.build import open_session
 from reverie.session.options import SessionOptions
 from reverie.session.query import Session
 from reverie.workspace import Workspace
-from reverie.workspace.inbox import open_inbox
+from reverie.workspace.changes import open_inbox
 
 RECALL, RESULTS, CLEARING, NOTES, COMPACTION, EXTRACTION, DREAMS = range(7)
 _NUMBERS = {tool_results.NAME: RESULTS, microcompaction.NAME: CLEARING}

@@ -300,7 +300,7 @@ def learning(frame: Invocation, edit: bool, here: bool) -> None:
 
 
 def _open(path: Path) -> None:
-    from reverie.files.folders import make_private
+    from reverie.files.atomic import make_private
 
     make_private(path.parent)
     fresh = not path.exists()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reverie.memory.changes.inbox import Decision
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
-    from reverie.workspace.inbox import Contents, Inbox
+    from reverie.workspace.changes import Contents, Inbox
 
 ACTIONS = ("list", "show", "approve", "reject", "review")
 _NOTHING = "Nothing like that waits."
@@ -92,7 +92,7 @@ def command(frame: Invocation, action: str, **options: Any) -> None:
     reverie inbox approve 3f9a 81c2
     reverie inbox reject --all --from 4f1c
     """
-    from reverie.workspace.inbox import open_inbox
+    from reverie.workspace.changes import open_inbox
 
     asked = Asked(**options)
     _check_usage(action, asked)
@@ -213,7 +213,7 @@ def _show(view: InboxView, asked: Asked) -> None:
 
 
 def _approve(view: InboxView, asked: Asked) -> None:
-    from reverie.workspace.inbox import approve
+    from reverie.workspace.changes import approve
 
     items = _wanted(asked, view.inbox.contents())
     suspicious = [item for item in items if item.proposal.caution]
@@ -253,7 +253,7 @@ def _review(view: InboxView, asked: Asked) -> None:
 def _decide(view: InboxView, item: Item) -> bool:
     """Take one key for a proposal and do it; False ends the review."""
     from reverie.memory.changes.draft import Declined
-    from reverie.workspace.inbox import approve
+    from reverie.workspace.changes import approve
 
     match _key("a approve · r reject for good · s skip · q quit", "arsq"):
         case "a":

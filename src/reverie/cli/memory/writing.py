@@ -30,7 +30,7 @@ from reverie.cli.memories import (
     up_to_date,
 )
 from reverie.errors import InputError, WriteConflict
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.memory.format import age
 from reverie.memory.format.taxonomy import OWN_SCOPES, TYPES, split
 from reverie.memory.format.topic import render
@@ -286,7 +286,7 @@ def _begin(memory: OpenMemory, draft: DraftFile, name: str, shown: str, *, fresh
 
 def _edited(memory: OpenMemory, draft: DraftFile, name: str) -> tuple[str | None, dict[str, Any]]:
     """Edit once. Return why the text could not be saved, or None, and the result."""
-    from reverie.workspace.editing import base_of, save_edit
+    from reverie.workspace.changes import base_of, save_edit
 
     failed = open_editor(draft.path)
     found = memory.scrubber.scrub(draft.read().decode("utf-8", "surrogateescape"))

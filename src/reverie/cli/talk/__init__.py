@@ -11,7 +11,7 @@ import click
 from reverie.cli.invocation import Invocation, reverie_command
 from reverie.cli.wiring.models import model_hint, offer_model
 from reverie.cli.wiring.settings import ask_pending
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.session.system_prompt import refused_instructions
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from reverie.recall import service as recall_service
 from reverie.recall.hits import read_hits
 from reverie.subagents.listing import live_agents, named_agent
 from reverie.subagents.type_files import agent_types
-from reverie.workspace.inbox import waiting
+from reverie.workspace.changes import waiting
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -30,7 +30,7 @@ from reverie.clients.install.plan import open_proxied
 from reverie.clients.install.wiring import WAYS, InstallOptions
 from reverie.clients.mcp import INSTALL_PACKAGE, package_installed
 from reverie.errors import ReverieError
-from reverie.files.json_files import read_json
+from reverie.files.atomic import read_json
 from reverie.settings.sources import environment
 
 if TYPE_CHECKING:

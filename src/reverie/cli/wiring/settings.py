@@ -102,7 +102,7 @@ def _unset(frame: Invocation, key: str, *, here: bool) -> None:
 
 def _edit(frame: Invocation, *, here: bool) -> None:
     """Open the file; it may be broken, so its folder is found without reading the settings."""
-    from reverie.files.folders import make_private
+    from reverie.files.atomic import make_private
     from reverie.settings.resolve import home_of
     from reverie.workspace.trust import ProjectTrust
 

@@ -12,8 +12,7 @@ import click
 from reverie.cli.invocation import Invocation, counted, reverie_command
 from reverie.cli.memories import PERSON, require_team, up_to_date
 from reverie.errors import InputError
-from reverie.files.folders import slug
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, slug, write_json
 from reverie.memory.inbox import FOLDER
 from reverie.memory.sync.machines import PERSON as SYNCED_PERSON
 from reverie.memory.sync.machines import InboxMerge, Part, PartReport, SyncAddress, sync

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 from reverie.clients.hooks.events import TRIAL
 from reverie.context import NotDue
 from reverie.context.tool_results import Budget, Due, Plan, plan, run
-from reverie.conversation.files import FolderBlobs, TextFile, safe_name
-from reverie.conversation.journal import Journal
+from reverie.conversation.journal import FolderBlobs, Journal, TextFile, safe_name
 from reverie.conversation.records import Opened, Said
 from reverie.core.messages import Message, Text, ToolResult
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 
 if TYPE_CHECKING:
     from reverie.clients.hooks.events import HookEvent, ToolFinished

@@ -20,7 +20,7 @@ from reverie.clients.install.files import ClientFile
 from reverie.clients.install.json_text import Malformed, Splice, Where, spliced
 from reverie.errors import InputError, StorageError
 from reverie.files import atomic
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.files.locks import exclusive
 
 if TYPE_CHECKING:

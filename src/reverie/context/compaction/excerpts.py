@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from reverie.context.facts.calls import action_of
 from reverie.core.messages import Attachment, Message, ToolUse
-from reverie.core.tokens import text_tokens
+from reverie.core.window import text_tokens
 
 # A line number, or a line that stands at the place.
 Place: TypeAlias = int | str

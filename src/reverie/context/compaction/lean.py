@@ -30,9 +30,9 @@ from reverie.context.compaction.run import open_obligations, sent_once
 from reverie.context.compaction.tail import rate
 from reverie.context.facts import read_facts
 from reverie.core.messages import Attachment, Block, Message, Text, Thinking, new_message
-from reverie.core.tokens import message_tokens, text_tokens
 from reverie.core.transcript import rounds, safe_cuts
 from reverie.core.usage import PER_MILLION, Prices
+from reverie.core.window import message_tokens, text_tokens
 
 _OBLIGATIONS = 2_000
 # A file is named if its name is in one of the last so many texts.

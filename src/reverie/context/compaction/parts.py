@@ -10,8 +10,7 @@ from typing import TypeAlias
 from reverie.context.user_messages import clipped, level
 from reverie.core.foreign_text import MARKS, quoted
 from reverie.core.messages import Message
-from reverie.core.tokens import text_tokens
-from reverie.core.window import Window
+from reverie.core.window import Window, text_tokens
 
 # Recent messages that stay verbatim beside a summary.
 RECENT = 10_000

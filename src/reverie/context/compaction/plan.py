@@ -13,9 +13,8 @@ from reverie.context.compaction.parts import is_summary
 from reverie.context.compaction.restore import Restorable, Running
 from reverie.context.facts import Todo
 from reverie.core.messages import Message
-from reverie.core.tokens import message_tokens
 from reverie.core.transcript import rounds, safe_cut, safe_cuts
-from reverie.core.window import Window
+from reverie.core.window import Window, message_tokens
 
 Trigger: TypeAlias = Literal["automatic", "manual", "reactive", "price"]
 

@@ -19,7 +19,7 @@ from reverie.context.facts.calls import Action, action_of, shortened
 from reverie.context.facts.outcomes import errors_in, outcome_of
 from reverie.context.user_messages import clipped, said
 from reverie.core.messages import Message, ToolResult, ToolUse
-from reverie.core.tokens import text_tokens
+from reverie.core.window import text_tokens
 
 STEP, ERROR = "- ", "! "
 

@@ -11,8 +11,7 @@ from reverie.context.facts import FileTouch, Todo
 from reverie.context.facts.calls import action_of
 from reverie.context.user_messages import clipped
 from reverie.core.messages import Attachment, Message, ToolResult, ToolUse
-from reverie.core.tokens import text_tokens
-from reverie.core.window import Window
+from reverie.core.window import Window, text_tokens
 
 FILE_LABEL = "file"
 

@@ -34,7 +34,7 @@ from reverie.context.compaction.tail import Shares, copied, rate, share
 from reverie.context.facts import Facts, read_facts
 from reverie.context.user_messages import is_request
 from reverie.core.messages import Attachment, Block, Message, Text, new_message
-from reverie.core.tokens import block_tokens, message_tokens, text_tokens
+from reverie.core.window import block_tokens, message_tokens, text_tokens
 from reverie.events import Announce, TroubleNoted, no_listener
 
 # Renders the summary within a number of tokens.

@@ -20,8 +20,8 @@ from reverie.core.messages import (
     ToolResult,
     new_message,
 )
-from reverie.core.tokens import message_tokens
 from reverie.core.transcript import drop_oldest_rounds, without_thinking
+from reverie.core.window import message_tokens
 from reverie.errors import PromptTooLong, ReverieError
 
 _ASKED = """\

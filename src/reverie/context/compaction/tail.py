@@ -29,8 +29,8 @@ from reverie.core.messages import (
     ToolUse,
     new_message,
 )
-from reverie.core.tokens import block_tokens, json_tokens, message_tokens, text_tokens
 from reverie.core.transcript import open_tool_uses
+from reverie.core.window import block_tokens, json_tokens, message_tokens, text_tokens
 
 # Our estimate is never off by more than this factor; a larger one is ignored.
 _MOST_RATE = 2.0

@@ -27,7 +27,7 @@ from reverie.context.microcompaction.ledger import (
     context_edits,
 )
 from reverie.context.previews import outline_line
-from reverie.core.tokens import text_tokens
+from reverie.core.window import text_tokens
 from reverie.events import Announce, LayerFired, no_listener
 
 __all__ = [

@@ -11,8 +11,7 @@ from reverie.context.tool_results import path_of
 from reverie.context.user_messages import named_files, said
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, shared_length
 from reverie.core.request import ClearThinking, ClearToolUses, ContextEdit
-from reverie.core.tokens import block_tokens, text_tokens
-from reverie.core.window import Capabilities, Window
+from reverie.core.window import Capabilities, Window, block_tokens, text_tokens
 
 COMPACTABLE = frozenset(
     [

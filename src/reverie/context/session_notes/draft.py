@@ -27,7 +27,7 @@ from reverie.context.session_notes.notes import (
     last_lines,
 )
 from reverie.context.user_messages import is_request
-from reverie.core.tokens import text_tokens
+from reverie.core.window import text_tokens
 
 MARK = "<!-- drafted from the tool calls, brought up to date automatically -->"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from reverie.core.tokens import text_tokens
+from reverie.core.window import text_tokens
 
 TITLE = "Session Title"
 STATE = "Current State"

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from reverie.core.prompt_cache.breakpoints import Mark, Policy, StandingMarks
-from reverie.core.prompt_cache.chain import Chain
+from reverie.core.prompt_cache import Chain, Mark, Policy, StandingMarks
 from reverie.core.usage import Prices, Usage
 from reverie.core.window import TTL_SECONDS, CacheRules, Ttl
 

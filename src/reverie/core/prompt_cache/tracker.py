@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from reverie.core.prompt_cache.breakpoints import Mark
-from reverie.core.prompt_cache.chain import Chain, Change, changes, common_length
+from reverie.core.prompt_cache import Chain, Change, Mark, changes, common_length
 from reverie.core.usage import Usage
 from reverie.core.window import TTL_SECONDS, CacheRules, Ttl
 

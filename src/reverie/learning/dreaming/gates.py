@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 from reverie.context import NotDue
 from reverie.errors import StorageError
 from reverie.files import atomic
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.files.locks import Holder, gone, is_alive, started, this_host
 from reverie.ports import Clock
 

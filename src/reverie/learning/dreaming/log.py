@@ -17,7 +17,7 @@ from reverie.agent.tools import Access, Arguments, Tool, Workplace
 from reverie.core.messages import Message, Text, new_message
 from reverie.core.request import ToolSpec
 from reverie.errors import InputError
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.learning import extraction
 from reverie.learning.dreaming.changes import Files, Reason, Reasons, topics_of
 from reverie.learning.dreaming.dream import Branch, Dreamer, Dreamt

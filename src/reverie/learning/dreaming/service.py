@@ -16,7 +16,7 @@ from reverie.context import NotDue
 from reverie.core.usage import DREAM
 from reverie.errors import InputError, ReverieError
 from reverie.events import Announce, no_listener
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.files.locks import gone
 from reverie.learning.dreaming import facts
 from reverie.learning.dreaming.changes import Change, RuledCues, ruled_cues

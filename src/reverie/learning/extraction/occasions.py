@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from reverie.context.user_messages import is_request, said
 from reverie.conversation.records import Used
 from reverie.core.messages import Message
-from reverie.core.tokens import text_tokens
 from reverie.core.usage import PER_MILLION, Prices
+from reverie.core.window import text_tokens
 from reverie.learning.extraction.rules.confirmations import sentences
 from reverie.learning.extraction.speech import own_words
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.memory.secrets import find_secrets, fingerprint, redact
 
 ALLOWED = "allowed-secrets.json"

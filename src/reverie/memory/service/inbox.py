@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from reverie.errors import InputError
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.memory.format.proposals import Item, NotKept, Offered, Proposal, item_to_json
 from reverie.memory.inbox import Contents, Inbox
 from reverie.memory.service.connection import ServiceAway, ServiceConnection, ServiceRefused

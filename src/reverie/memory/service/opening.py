@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reverie.errors import InputError
-from reverie.files.folders import slug
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, slug, write_json
 from reverie.memory.format.taxonomy import MemoryScope
 from reverie.memory.locations import MemoryLocation
 from reverie.memory.service.connection import ServiceAway, ServiceConnection, quoted

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from reverie.errors import StorageError, WriteConflict
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.files.locks import exclusive
 from reverie.logs import logger
 from reverie.memory.cleaning import Cleaned

@@ -17,7 +17,7 @@ import pygit2
 
 from reverie.errors import InputError, StorageError
 from reverie.files import atomic
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.files.git import Git
 from reverie.memory.git_trees import blob_of, commit_of, files_of, open_repository, tree_of
 from reverie.memory.team.remote import Remote

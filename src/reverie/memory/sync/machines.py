@@ -16,7 +16,7 @@ import pygit2
 
 from reverie.errors import InputError, StorageError
 from reverie.files import atomic
-from reverie.files.folders import make_private
+from reverie.files.atomic import make_private
 from reverie.files.locks import exclusive
 from reverie.memory.format.revisions import Author, render_message
 from reverie.memory.git_trees import (

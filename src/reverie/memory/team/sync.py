@@ -20,7 +20,7 @@ from pathlib import Path
 import pygit2
 
 from reverie.errors import InputError, ReverieError, StorageError, WriteConflict
-from reverie.files.json_files import read_json, write_json
+from reverie.files.atomic import read_json, write_json
 from reverie.files.locks import exclusive
 from reverie.memory.directory import Directory
 from reverie.memory.format import topic as topics

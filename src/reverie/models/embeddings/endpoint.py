@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from reverie.core.tokens import text_tokens
 from reverie.core.usage import Allowed, Caps, Entry, Prices, Purpose, Refused, Usage
+from reverie.core.window import text_tokens
 from reverie.errors import ModelError, ReplyBroken, SpendCapReached
 from reverie.events import Announce, MoneySpent, no_listener
 from reverie.models.failures import sdk_failures, sdk_missing
