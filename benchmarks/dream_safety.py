@@ -34,7 +34,7 @@ from reverie.learning.dreaming.dream import (
     tidy_dreamer,
 )
 from reverie.learning.dreaming.gates import lock_of
-from reverie.learning.dreaming.probes import RecallProber
+from reverie.learning.dreaming.judging import RecallProber
 from reverie.learning.dreaming.review import Report
 from reverie.learning.dreaming.service import acquired
 from reverie.memory.format import topic as topics

@@ -35,8 +35,8 @@ from report import data_folder, publish
 from reverie.conversation import transcripts
 from reverie.conversation.records import Said
 from reverie.core.messages import Message, Text, new_message
+from reverie.learning.extraction.candidates import Candidate
 from reverie.learning.extraction.rules import find
-from reverie.learning.extraction.values import Candidate
 
 TURNS = Path(__file__).with_name("extraction_turns.jsonl")
 MESSAGES = Path(__file__).with_name("messages")

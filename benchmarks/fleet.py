@@ -33,8 +33,14 @@ from fleet_tenants import TEAMS, ProcessorTime, database, fill, percentile, reca
 
 from reverie.errors import WriteConflict
 from reverie.memory.format.revisions import Author, Put, version
-from reverie.memory.postgres.database import APP, WORKER, Connection, Database, with_role
-from reverie.memory.postgres.embedded import EmbeddedPostgres
+from reverie.memory.postgres.database import (
+    APP,
+    WORKER,
+    Connection,
+    Database,
+    EmbeddedPostgres,
+    with_role,
+)
 from reverie.memory.postgres.store import PostgresStore
 from reverie.memory.postgres.tenants import Tenancy, create_organisation
 from reverie.server.large import index_project

@@ -24,8 +24,7 @@ from typing import Any
 import psycopg
 
 from reverie.memory.format.revisions import Author, Put
-from reverie.memory.postgres.database import APP, Database, migrate, with_role
-from reverie.memory.postgres.embedded import EmbeddedPostgres
+from reverie.memory.postgres.database import APP, Database, EmbeddedPostgres, migrate, with_role
 from reverie.memory.postgres.store import PostgresStore
 from reverie.memory.postgres.tenants import Tenancy
 from reverie.memory.service.connection import ServiceConnection

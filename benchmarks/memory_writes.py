@@ -23,8 +23,8 @@ from reverie.memory.directory import Directory
 from reverie.memory.format.index import Index, Pointer, more_line
 from reverie.memory.format.revisions import Author, Put
 from reverie.memory.history import GitHistory
-from reverie.memory.scan import Scanner
 from reverie.memory.store import FileStore
+from reverie.memory.watcher import Scanner
 
 WRITES = 41
 WRITE_BAR = 15.0

@@ -78,23 +78,22 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/learning/test_dream_gates.py",
         "tests/learning/test_consolidate_lock.py",
     ),
-    "reverie.learning.dreaming.merge": ("tests/learning/test_dream_merge.py",),
+    "reverie.learning.dreaming.changes": ("tests/learning/test_dream_merge.py",),
     "reverie.learning.extraction.cursor": (
         "tests/learning/test_extraction_cursor.py",
         "tests/learning/test_extraction.py",
     ),
-    "reverie.learning.extraction.decide": (
+    "reverie.learning.extraction.candidates": (
         "tests/learning/test_extraction_decide.py",
         "tests/learning/test_extraction.py",
     ),
-    "reverie.context.microcompaction": ("tests/context/test_microcompaction.py",),
-    "reverie.context.microcompaction.batches": (
+    "reverie.context.microcompaction": (
         "tests/context/test_microcompaction.py",
         "tests/context/test_batches_pay.py",
     ),
     "reverie.context.snip": ("tests/context/test_snip.py",),
     "reverie.subagents.members": ("tests/subagents/test_limits.py",),
-    "reverie.memory.format.age": ("tests/memory/test_age.py",),
+    "reverie.memory.format.attachment": ("tests/memory/test_age.py",),
     "reverie.memory.format.exclusions": ("tests/memory/test_exclusions.py",),
     "reverie.memory.format.paths": ("tests/memory/test_paths.py", "tests/memory/test_names.py"),
     "reverie.memory.format.revisions": ("tests/memory/test_undoing.py",),

@@ -26,8 +26,7 @@ from reverie.agent.toolbox import Toolbox
 from reverie.agent.tools import Workplace
 from reverie.context.facts.calls import action_of
 from reverie.context.profiles import PROFILES, Profile
-from reverie.context.session_notes.note_taking import NoteTaker
-from reverie.context.session_notes.update import Notebook, plan
+from reverie.context.session_notes.update import Notebook, NoteTaker, plan
 from reverie.context.tool_results import PRINTING, Budget
 from reverie.context.upkeep import Upkeep
 from reverie.conversation.conversation import Conversation
@@ -40,8 +39,15 @@ from reverie.core.window import Ttl
 from reverie.events import LayerFired, NotesUpdated, TroubleNoted
 from reverie.learning import extraction
 from reverie.learning.extraction.fork import MOST_TURNS
-from reverie.learning.extraction.occasions import Spending, affordable, occasion, offers
-from reverie.learning.extraction.prompts import directive, past_directive, told
+from reverie.learning.extraction.prompts import (
+    Spending,
+    affordable,
+    directive,
+    occasion,
+    offers,
+    past_directive,
+    told,
+)
 from reverie.models.offline import ScriptedModel
 from reverie.session.layers import SOON
 from reverie.settings.schema import SETTINGS

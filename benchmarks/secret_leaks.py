@@ -38,7 +38,7 @@ from reverie.core.messages import ToolUse
 from reverie.events import no_listener
 from reverie.memory.changes.daily_log import DailyLog
 from reverie.memory.changes.draft import NewMemory, Remembered
-from reverie.memory.changes.exports import as_json, exported
+from reverie.memory.changes.transfer import as_json, exported
 from reverie.memory.format.proposals import Proposal
 from reverie.memory.format.revisions import Author
 from reverie.memory.secrets import library, redact, unavailable

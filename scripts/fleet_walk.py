@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from reverie.memory.postgres.embedded import EmbeddedPostgres  # noqa: E402
+from reverie.memory.postgres.database import EmbeddedPostgres  # noqa: E402
 
 PAGE = ROOT / "docs" / "fleet.md"
 SECTION = re.compile(r"^## (.+?)$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)

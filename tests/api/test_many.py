@@ -16,7 +16,7 @@ from reverie import Context, Event, InputError, MemoriesSurfaced, Memory, Reply,
 from reverie.api import shared_loop
 from reverie.core.messages import Text
 from reverie.errors import ReverieError
-from reverie.memory.scan import Scanner
+from reverie.memory.watcher import Scanner
 from reverie.recall import engine
 from reverie.recall.engine import ENGINES, Busy, Workers
 

@@ -43,8 +43,8 @@ from reverie.core.request import Head, Request
 from reverie.core.usage import Usage
 from reverie.core.window import Window
 from reverie.errors import InputError
-from reverie.learning.dreaming.prompts import Surroundings, parse_account
-from reverie.learning.dreaming.prompts import directive as dream_directive
+from reverie.learning.dreaming.dreamer import Surroundings, parse_account
+from reverie.learning.dreaming.dreamer import directive as dream_directive
 from reverie.learning.extraction.prompts import directive
 
 FULL = WINDOW.blocking

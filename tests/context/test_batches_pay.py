@@ -12,15 +12,13 @@ from tests.context.saying import did, edit, model, user
 
 from reverie.context import NotDue, microcompaction
 from reverie.context.microcompaction import (
+    Batch,
     Clear,
     Due,
     Policy,
     RequestConditions,
-    ToolResultLedger,
-)
-from reverie.context.microcompaction.batches import (
-    Batch,
     TokenValue,
+    ToolResultLedger,
     batch,
     clearable,
     token_value,

@@ -7,9 +7,9 @@ from tests.context.saying import did, edit, failed, model, ran, read, story, use
 from tests.core.build import filler, texts
 
 from reverie.context.compaction import Restorable, Running
-from reverie.context.compaction.extractive import extract
 from reverie.context.compaction.parts import TITLES, body_of, cut_sections, is_summary, worded
 from reverie.context.compaction.restore import Obligations, render, restored, wanted, whole_files
+from reverie.context.compaction.summarize import extract
 from reverie.context.facts import Todo, read_facts
 from reverie.core.messages import Attachment, new_message
 from reverie.core.window import text_tokens

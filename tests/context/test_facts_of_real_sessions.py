@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from reverie.context.facts import FactCollector, read_facts
-from reverie.context.session_notes.draft import as_summary, from_facts
-from reverie.context.session_notes.notes import parse, render, warnings
+from reverie.context.session_notes import as_summary, from_facts, parse, render, warnings
 from reverie.context.user_messages import carried
 from reverie.context.user_messages import render as attached
 from reverie.conversation import transcripts

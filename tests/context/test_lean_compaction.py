@@ -7,11 +7,10 @@ from tests.context.saying import did, edit, failed, model, ran, read, story, use
 
 from reverie.context import NotDue
 from reverie.context.compaction import lean
-from reverie.context.compaction.excerpts import WorkedOn, excerpt, spoken_names, worked_on
 from reverie.context.compaction.lean import LeanPolicy, Moment
 from reverie.context.compaction.parts import body_of, is_summary, worded
 from reverie.context.compaction.plan import Compaction, Due, Failed, NoPlan, Situation
-from reverie.context.compaction.record import record_of
+from reverie.context.compaction.record import WorkedOn, excerpt, record_of, spoken_names, worked_on
 from reverie.context.profiles import NAMES, PROFILES
 from reverie.core.messages import Message, Text, new_message
 from reverie.core.usage import Prices

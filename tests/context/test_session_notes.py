@@ -7,23 +7,21 @@ from tests.context.saying import did, edit, failed, model, ran, read, story, use
 from tests.core.build import texts as hurtful
 
 from reverie.context.facts import Facts, read_facts
-from reverie.context.session_notes.draft import (
+from reverie.context.session_notes import (
     DRAFT_TOKENS,
     MARK,
-    as_summary,
-    from_facts,
-    refreshed,
-)
-from reverie.context.session_notes.notes import (
     SECTION_TOKENS,
     TEMPLATE,
     TOTAL_TOKENS,
     Notes,
     Template,
     Unusable,
+    as_summary,
     cut_sections,
+    from_facts,
     parse,
     parse_template,
+    refreshed,
     render,
     salvage,
     substituted,

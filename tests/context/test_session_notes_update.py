@@ -7,8 +7,15 @@ from tests.context.saying import edit, ran, story, user
 
 from reverie.context import NotDue
 from reverie.context.facts import Facts, read_facts
-from reverie.context.session_notes.draft import MARK, from_facts
-from reverie.context.session_notes.notes import Notes, Template, parse, parse_template, render
+from reverie.context.session_notes import (
+    MARK,
+    Notes,
+    Template,
+    from_facts,
+    parse,
+    parse_template,
+    render,
+)
 from reverie.context.session_notes.update import UPDATE, Due, Notebook, NotesState, due, plan, run
 from reverie.errors import Overloaded, ReverieError, StorageError
 from reverie.events import Event, TroubleNoted

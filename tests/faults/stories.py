@@ -10,9 +10,8 @@ from pathlib import Path
 from tests.place import FixedClock
 
 from reverie.files.atomic import TEMPORARY
-from reverie.learning.dreaming.changes import typed
+from reverie.learning.dreaming.changes import Reindexed, merged, typed
 from reverie.learning.dreaming.gates import FILE, ConsolidateLock, Held
-from reverie.learning.dreaming.merge import Reindexed, merged
 from reverie.learning.dreaming.tidy import tidied
 from reverie.memory import git_trees, packing
 from reverie.memory.format import index as indexes

@@ -21,8 +21,7 @@ from reverie.events import Event, MemoriesSaved
 from reverie.learning import ended_sessions
 from reverie.learning.batches import Collected, Sent, cancel, collect, submit
 from reverie.learning.past_sessions import batch_estimate, plan_reading, read_sessions
-from reverie.learning.pending import Pending
-from reverie.learning.unread import UnreadTurns
+from reverie.learning.pending import Pending, UnreadTurns
 from reverie.workspace import Workspace
 from reverie.workspace.changes import waiting
 

@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 import pytest
 from tests.learning.dreaming import changed, memory, with_index
 
-from reverie.learning.dreaming.changes import Change, FileStep, typed
-from reverie.learning.dreaming.merge import (
+from reverie.learning.dreaming.changes import (
+    Change,
+    FileStep,
     Reindexed,
     followed,
     listed,
@@ -14,6 +15,7 @@ from reverie.learning.dreaming.merge import (
     merged,
     problem_of,
     settled,
+    typed,
 )
 from reverie.memory.format import index as indexes
 from reverie.memory.format import topic as topics

@@ -8,8 +8,7 @@ import pytest
 from tests.learning.dreaming import TODAY, changed, memory, with_index, words_found
 
 from reverie.learning.dreaming.changes import Reason, typed
-from reverie.learning.dreaming.judging import Judged
-from reverie.learning.dreaming.probes import Search, probed, probes_of
+from reverie.learning.dreaming.judging import Judged, Search, probed, probes_of
 
 
 class Prober:

@@ -4,8 +4,8 @@ from datetime import date
 from pathlib import Path
 
 from reverie.learning.dreaming.changes import Reason
+from reverie.learning.dreaming.dreamer import Surroundings, directive, parse_account
 from reverie.learning.dreaming.log import LogEntry
-from reverie.learning.dreaming.prompts import Surroundings, directive, parse_account
 from reverie.learning.dreaming.tidy import Flag
 
 

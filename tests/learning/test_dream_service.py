@@ -12,7 +12,7 @@ from reverie.files.locks import STALE_AFTER
 from reverie.learning.dreaming.changes import CUES_GIVEN, Reason
 from reverie.learning.dreaming.dream import Branch, Dreamt, tidy_dreamer
 from reverie.learning.dreaming.gates import FILE, Due, Held, gates_for, lock_of
-from reverie.learning.dreaming.probes import RecallProber
+from reverie.learning.dreaming.judging import RecallProber
 from reverie.learning.dreaming.review import Report, Turn
 from reverie.learning.dreaming.service import (
     DreamOptions,

@@ -11,13 +11,21 @@ from tests.context.saying import did, model, story, user
 from reverie.context.user_messages import render
 from reverie.core.messages import Message, Text, new_message
 from reverie.learning.extraction import Candidate, Known, Refuse, Save, ToInbox, find, judge, plan
+from reverie.learning.extraction.candidates import (
+    Add,
+    Delete,
+    Noop,
+    Operation,
+    Supersede,
+    Update,
+    decide,
+    rivals,
+)
 from reverie.learning.extraction.cursor import utterances
-from reverie.learning.extraction.decide import decide, rivals
 from reverie.learning.extraction.fork import proposed
 from reverie.learning.extraction.prompts import Team, cited, directive
 from reverie.learning.extraction.speech import own_words
 from reverie.learning.extraction.support import Supported, Unsupported, support
-from reverie.learning.extraction.values import Add, Delete, Noop, Operation, Supersede, Update
 from reverie.memory.format import topic
 from reverie.memory.format.manifest import ManifestEntry
 

@@ -7,8 +7,16 @@ from datetime import UTC, datetime
 import pytest
 
 from reverie.learning.extraction import Candidate, Known
-from reverie.learning.extraction.decide import decide, rivals
-from reverie.learning.extraction.values import Add, Delete, Noop, Operation, Supersede, Update
+from reverie.learning.extraction.candidates import (
+    Add,
+    Delete,
+    Noop,
+    Operation,
+    Supersede,
+    Update,
+    decide,
+    rivals,
+)
 from reverie.memory.format.manifest import ManifestEntry
 from reverie.text.likeness import compare
 

@@ -8,7 +8,7 @@ from tests.place import FixedClock
 
 from reverie.core.messages import Message, Text, new_message
 from reverie.learning.extraction import Candidate, Known, Plan, find, plan
-from reverie.learning.extraction.values import Supersede
+from reverie.learning.extraction.candidates import Supersede
 from reverie.memory.changes.keeper import Keeper, NewMemory, Outcome, Remembered
 from reverie.memory.format.revisions import Author
 from reverie.memory.history import GitHistory

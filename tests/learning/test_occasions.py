@@ -4,7 +4,7 @@ import pytest
 from tests.context.saying import user
 
 from reverie.core.usage import Prices
-from reverie.learning.extraction.occasions import SMALL, affordable, occasion, offers
+from reverie.learning.extraction.prompts import SMALL, affordable, occasion, offers
 
 MAIN, SIDE = Prices.of(5, 25), Prices.of(0.1, 0.5)
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from reverie.memory.format import age
-from reverie.memory.format.age import caveat, words
+from reverie.memory.format import attachment
+from reverie.memory.format.attachment import caveat, words
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
@@ -77,28 +77,31 @@ NOON = datetime(2026, 11, 1, 12).astimezone()
     ],
 )
 def test_a_day_counts_to_its_end(first, last, expected):
-    assert age.term(first, last, NOON) == expected
+    assert attachment.term(first, last, NOON) == expected
 
 
 def test_limits_in_words():
-    assert age.holds("2026-12-20", "2027-01-06") == "holds from 2026-12-20 until 2027-01-06"
-    assert age.holds(None, "2026-11-01") == "holds until 2026-11-01"
+    assert attachment.holds("2026-12-20", "2027-01-06") == "holds from 2026-12-20 until 2027-01-06"
+    assert attachment.holds(None, "2026-11-01") == "holds until 2026-11-01"
     # The time of a replacement is not a limit that the user gave.
-    assert age.holds("2026-11-01T12:00:00+00:00", None) == ""
+    assert attachment.holds("2026-11-01T12:00:00+00:00", None) == ""
 
 
 def test_the_day_before():
-    assert age.day_before("2026-11-01") == "2026-10-31"
-    assert age.day_before("2026-11-01T12:00:00Z") == "2026-11-01T12:00:00Z"
-    assert (age.day_before(None), age.day_before("0001-01-01")) == (None, "0001-01-01")
+    assert attachment.day_before("2026-11-01") == "2026-10-31"
+    assert attachment.day_before("2026-11-01T12:00:00Z") == "2026-11-01T12:00:00Z"
+    assert (attachment.day_before(None), attachment.day_before("0001-01-01")) == (
+        None,
+        "0001-01-01",
+    )
 
 
 def test_a_time_without_a_zone_is_in_utc():
-    assert age.over_at("2026-11-15T12:00") == NOW
+    assert attachment.over_at("2026-11-15T12:00") == NOW
     east = timezone(timedelta(hours=9))
-    assert age.over_at("2026-11-15T21:00+09:00") == NOW.astimezone(east)
-    assert age.expired("2026-11-15T21:00+09:00", NOW + timedelta(minutes=1))
-    assert not age.expired("2026-11-15T12:00", NOW - timedelta(minutes=1))
+    assert attachment.over_at("2026-11-15T21:00+09:00") == NOW.astimezone(east)
+    assert attachment.expired("2026-11-15T21:00+09:00", NOW + timedelta(minutes=1))
+    assert not attachment.expired("2026-11-15T12:00", NOW - timedelta(minutes=1))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,7 @@ def test_a_time_without_a_zone_is_in_utc():
     ],
 )
 def test_days_are_counted_where_one_is(then, zone, days):
-    assert age.days_between(then, datetime(2026, 11, 15, 0, 30, tzinfo=zone)) == days
+    assert attachment.days_between(then, datetime(2026, 11, 15, 0, 30, tzinfo=zone)) == days
 
 
 @pytest.mark.parametrize(
@@ -121,5 +124,5 @@ def test_days_are_counted_where_one_is(then, zone, days):
 def test_a_moment_belongs_to_what_follows_it(seconds, expired, pending):
     moment = datetime(2026, 11, 14, 10, tzinfo=UTC)
     now = moment + timedelta(seconds=seconds)
-    assert age.expired(moment.isoformat(), now) is expired
-    assert age.pending(moment.isoformat(), now) is pending
+    assert attachment.expired(moment.isoformat(), now) is expired
+    assert attachment.pending(moment.isoformat(), now) is pending

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from reverie.memory.changes.draft import NewMemory
-from reverie.memory.changes.exports import as_json, as_zip, exported
 from reverie.memory.changes.imports import read_file
+from reverie.memory.changes.transfer import as_json, as_zip, exported
 from reverie.memory.format import topic
 
 FILES = {

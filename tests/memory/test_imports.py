@@ -10,7 +10,7 @@ import pytest
 from reverie.errors import InputError
 from reverie.memory.changes.draft import Declined, NewMemory
 from reverie.memory.changes.imports import Found, read_file, read_pile
-from reverie.memory.changes.pieces import Piece, pieces
+from reverie.memory.changes.transfer import Piece, pieces
 
 AGENTS = """\
 # Shop

@@ -17,7 +17,7 @@ from tests.place import FixedClock, Place
 from reverie.errors import StorageError
 from reverie.memory import inbox as inboxes
 from reverie.memory.changes.draft import Declined, NewMemory, Remembered
-from reverie.memory.changes.inbox import Forgotten, is_approved_by
+from reverie.memory.changes.undo import Forgotten, is_approved_by
 from reverie.memory.format.proposals import (
     MOST_SOURCES,
     OPERATIONS,

@@ -5,9 +5,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reverie.memory.changes.pointers import moved, pointed, refreshed, unpointed
 from reverie.memory.format import topic
-from reverie.memory.format.index import MOST_LINES, Index, parse, pointer_to, render
+from reverie.memory.format.index import (
+    MOST_LINES,
+    Index,
+    moved,
+    parse,
+    pointed,
+    pointer_to,
+    refreshed,
+    render,
+    unpointed,
+)
 from reverie.memory.format.manifest import ManifestEntry
 from reverie.memory.format.taxonomy import parse_type
 from reverie.memory.format.topic import Topic

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reverie.memory.directory import Directory
-from reverie.memory.scan import Scanner
+from reverie.memory.watcher import Scanner
 
 NOON = 1_750_000_000
 

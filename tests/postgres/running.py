@@ -13,8 +13,14 @@ from pathlib import Path
 import psycopg
 from tests.place import FixedClock
 
-from reverie.memory.postgres.database import APP, WORKER, Database, migrate, with_role
-from reverie.memory.postgres.embedded import EmbeddedPostgres
+from reverie.memory.postgres.database import (
+    APP,
+    WORKER,
+    Database,
+    EmbeddedPostgres,
+    migrate,
+    with_role,
+)
 from reverie.memory.postgres.rows import index_nothing
 from reverie.memory.postgres.store import PostgresStore
 from reverie.memory.postgres.tenants import Tenancy, create_organisation

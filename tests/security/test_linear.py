@@ -20,12 +20,12 @@ from reverie.conversation import transcripts
 from reverie.core.messages import Text, ToolResult, ToolUse, new_message
 from reverie.errors import ReverieError
 from reverie.learning.extraction import rules, speech, support, trust
-from reverie.learning.extraction.rules import confirmations, doubts
-from reverie.learning.extraction.rules.confirmations import sentences, to_the_point
-from reverie.learning.extraction.values import Candidate
+from reverie.learning.extraction.candidates import Candidate
+from reverie.learning.extraction.rules import doubts
+from reverie.learning.extraction.rules.sentences import confirmed, sentences, to_the_point
 from reverie.memory.changes import imports
 from reverie.memory.changes.draft import draft
-from reverie.memory.changes.pieces import pieces
+from reverie.memory.changes.transfer import pieces
 from reverie.memory.format import (
     exclusions,
     frontmatter,
@@ -197,8 +197,8 @@ ROUTINES: Mapping[str, Routine] = {
     "speech.unquoted": speech.unquoted,
     "sentences.sentences": sentences,
     "sentences.to_the_point": to_the_point,
-    "confirmations.confirmed": lambda text: confirmations.confirmed("yes, do that", text),
-    "confirmations.confirmed, long reply": lambda text: confirmations.confirmed(text, "use tabs"),
+    "sentences.confirmed": lambda text: confirmed("yes, do that", text),
+    "sentences.confirmed, long reply": lambda text: confirmed(text, "use tabs"),
     "doubts.about_message": doubts.about_message,
     "doubts.not_for_memory": doubts.not_for_memory,
     "doubts.asks": doubts.asks,

@@ -27,7 +27,7 @@ from reverie.context.user_messages import render
 from reverie.conversation.records import Opened, Said
 from reverie.core.messages import Text, new_message
 from reverie.learning.extraction import Candidate, Save, ToInbox, find, judge, plan
-from reverie.learning.extraction.rules.confirmations import sentences
+from reverie.learning.extraction.rules.sentences import sentences
 from reverie.learning.extraction.speech import own_words, passages
 from reverie.learning.service import Learnt, learn, spoken
 from reverie.memory.format.taxonomy import TYPES

@@ -11,7 +11,7 @@ from tests.provider.provider import Provider
 from tests.provider.script import ToolCall
 
 from reverie.context.compaction.parts import body_of, is_summary, worded
-from reverie.context.session_notes.notes import TEMPLATE, Notes
+from reverie.context.session_notes import TEMPLATE, Notes
 from reverie.context.session_notes.update import plan
 from reverie.core.foreign_text import MARKS, quoted
 from reverie.core.messages import Attachment, Text, new_message

@@ -20,7 +20,7 @@ from reverie.core.usage import EXTRACT
 from reverie.errors import InputError
 from reverie.files import atomic
 from reverie.memory.changes.draft import Declined, NewMemory, Remembered
-from reverie.memory.changes.exports import Exported, as_json, as_zip, exported
+from reverie.memory.changes.transfer import Exported, as_json, as_zip, exported
 from reverie.memory.format import topic as topics
 from reverie.memory.format.revisions import Author
 from reverie.memory.format.taxonomy import MemoryScope, MemoryType, split

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Literal
 from reverie.clients.hooks.dialects import CLAUDE_CODE as CLAUDE
 from reverie.context.compaction.parts import is_summary
 from reverie.context.facts import read_facts
-from reverie.context.session_notes.draft import as_summary, from_facts
-from reverie.context.session_notes.notes import TEMPLATE, Template, Unusable, parse_template
+from reverie.context.session_notes import (
+    TEMPLATE,
+    Template,
+    Unusable,
+    as_summary,
+    from_facts,
+    parse_template,
+)
 from reverie.context.session_notes.update import Notebook
 from reverie.conversation import transcripts
 from reverie.conversation.journal import TextFile, safe_name

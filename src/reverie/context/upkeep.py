@@ -33,7 +33,7 @@ from reverie.context.microcompaction import (
     RequestConditions,
     ToolResultLedger,
 )
-from reverie.context.session_notes.note_taking import NoteTaker
+from reverie.context.session_notes.update import NoteTaker
 from reverie.context.tool_results import PRINTING, Budget
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import (

@@ -18,7 +18,7 @@ from reverie.conversation.records import Said
 from reverie.errors import ReverieError, SpendCapReached
 from reverie.impact import replay
 from reverie.impact.report import paired
-from reverie.memory.format.age import expired
+from reverie.memory.format.attachment import expired
 from reverie.recall.past_sessions import conversations
 from reverie.text.words import terms
 

@@ -30,10 +30,9 @@ from reverie.files.locks import sole
 from reverie.learning.extraction.prompts import batches as pieces_of
 from reverie.learning.extraction.prompts import past_directive
 from reverie.learning.past_sessions import Reader, ReadingPlan, ReadSession, read_sessions
-from reverie.learning.pending import Batch, Pending, Piece
+from reverie.learning.pending import Batch, Pending, Piece, UnreadTurns
 from reverie.learning.service import open_store, spoken
 from reverie.learning.side_models import ModelChoice, agents_on
-from reverie.learning.unread import UnreadTurns
 from reverie.models.batches import Answer, open_batches, refusal
 from reverie.models.metered import CEILING_MARGIN
 

@@ -52,7 +52,7 @@ def wanted(app: Workspace) -> bool:
 async def look_after(app: Workspace) -> Collected:
     """Collect what has ended; then submit the sessions that have ended, if the settings say so."""
     from reverie.learning.batches import collect, submit, why_not
-    from reverie.learning.extraction.occasions import occasion
+    from reverie.learning.extraction.prompts import occasion
     from reverie.learning.side_models import choose_model
 
     done = await collect(app)

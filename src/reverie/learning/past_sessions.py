@@ -25,11 +25,10 @@ from reverie.files.atomic import read_json, write_json
 from reverie.learning import extraction
 from reverie.learning.extraction.fork import Settled, proposals, settle
 from reverie.learning.extraction.prompts import batches, past_directive
-from reverie.learning.pending import Pending
+from reverie.learning.pending import Pending, UnreadTurns
 from reverie.learning.runs import note_run
 from reverie.learning.service import Learnt, open_store, run_of, spoken
 from reverie.learning.side_models import ModelChoice, choose_model, fresh_agents
-from reverie.learning.unread import UnreadTurns
 from reverie.models.catalog import batch_prices
 from reverie.recall.past_sessions import conversations
 

@@ -16,9 +16,7 @@ from reverie.errors import InputError, ReverieError, TranscriptError
 from reverie.events import Announce, Event, TroubleNoted
 from reverie.files.atomic import make_private
 from reverie.learning import extraction
-from reverie.learning.extraction.cursor import Utterance, utterances
-from reverie.learning.extraction.fork import Settled, settle
-from reverie.learning.extraction.values import (
+from reverie.learning.extraction.candidates import (
     Add,
     Candidate,
     Delete,
@@ -28,9 +26,11 @@ from reverie.learning.extraction.values import (
     Supersede,
     Update,
 )
+from reverie.learning.extraction.cursor import Utterance, utterances
+from reverie.learning.extraction.fork import Settled, settle
 from reverie.learning.runs import Run, note_run
 from reverie.memory.changes.draft import Declined, Remembered
-from reverie.memory.changes.inbox import Forgotten, approve
+from reverie.memory.changes.undo import Forgotten, approve
 from reverie.memory.format import instructions as learning_instructions
 from reverie.memory.format import manifest, topic
 from reverie.memory.format.instructions import FILE, LearningInstructions

@@ -25,8 +25,7 @@ from reverie.memory.format.manifest import (
 )
 from reverie.memory.format.revisions import version
 from reverie.memory.format.topic import Topic
-from reverie.memory.scan import Scanner, Skipped
-from reverie.memory.watcher import FolderWatcher, holds_many
+from reverie.memory.watcher import FolderWatcher, Scanner, Skipped, holds_many
 
 log = logger(__name__)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from reverie.context.microcompaction.batches import USUAL_RATES
+from reverie.context.microcompaction import USUAL_RATES
 from reverie.conversation.conversation import Assembled, Assembler
 from reverie.core.prompt_cache import Mark, no_marks
 from reverie.core.prompt_cache.simulator import Call, Simulator

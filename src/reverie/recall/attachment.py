@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from reverie.core.messages import Message
 from reverie.memory.changes.handles import mark_of
-from reverie.memory.format import age
+from reverie.memory.format import attachment
 from reverie.memory.format.attachment import Recalled
 from reverie.memory.format.taxonomy import SCOPE_ORIGINS, split
 from reverie.memory.format.topic import Anchor, Topic
@@ -138,9 +138,9 @@ def labels(topic: Topic, now: datetime) -> tuple[str, ...]:
         found.append(f"Archived on {topic.archived}; kept, but no longer in use.")
     if topic.superseded_by:
         found.append(f"Superseded by {topic.superseded_by}; kept for history.")
-    if age.expired(topic.valid_until, now):
+    if attachment.expired(topic.valid_until, now):
         found.append(f"Expired: it held until {topic.valid_until}.")
-    elif age.pending(topic.valid_from, now):
+    elif attachment.pending(topic.valid_from, now):
         found.append(f"Not yet in force: it holds from {topic.valid_from}.")
     if topic.confidence is not None and topic.confidence < 0.5:
         found.append(f"Uncertain (confidence {topic.confidence:g}).")

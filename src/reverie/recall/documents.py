@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from reverie.memory.format import age
+from reverie.memory.format import attachment
 
 if TYPE_CHECKING:
     from reverie.memory.format.topic import Topic
@@ -58,8 +58,8 @@ class MemoryDoc:
             body=topic.body[:LARGEST_TEXT],
             type=topic.type,
             created=moment(topic.created) or signature[0] / 1e9,
-            valid_from=_seconds(age.starts_at(topic.valid_from)),
-            valid_until=_seconds(age.over_at(topic.valid_until)),
+            valid_from=_seconds(attachment.starts_at(topic.valid_from)),
+            valid_until=_seconds(attachment.over_at(topic.valid_until)),
             confidence=topic.confidence,
             superseded=topic.superseded_by is not None,
             archived=topic.archived is not None,

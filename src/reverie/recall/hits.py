@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from reverie.errors import InputError
 from reverie.memory.changes.handles import ids_among
 from reverie.memory.format import topic as topics
-from reverie.memory.format.age import term
+from reverie.memory.format.attachment import term
 from reverie.recall.fuse import GOOD_MATCH
 from reverie.recall.queries import parse
 from reverie.text.words import plain_words, root

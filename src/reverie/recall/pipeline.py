@@ -16,7 +16,7 @@ from reverie.core.messages import Attachment, Message, Text, new_message
 from reverie.core.request import Head, Options, Request
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, no_listener
-from reverie.memory.format import age, manifest
+from reverie.memory.format import attachment, manifest
 from reverie.memory.format import attachment as attach
 from reverie.memory.format.attachment import Recalled
 from reverie.memory.format.manifest import ManifestEntry
@@ -288,7 +288,7 @@ class Recall:
             sure = [file for file in current if file is not None]
             # What holds takes the places first.
             now = datetime.fromtimestamp(self.clock.now(), UTC)
-            sure.sort(key=lambda file: age.expired(known[file].valid_until, now))
+            sure.sort(key=lambda file: attachment.expired(known[file].valid_until, now))
         sure = list(dict.fromkeys(sure))
         return tuple(sure[:MOST_FILES]), "chosen by score"
 
@@ -299,7 +299,7 @@ class Recall:
         now = self.clock.now()
         moment = datetime.fromtimestamp(now, UTC)
         until = {entry.file: entry.valid_until for entry in shortlist}
-        over = [file for file in chosen if age.expired(until[file], moment)]
+        over = [file for file in chosen if attachment.expired(until[file], moment)]
         past = timewords.about_former(question) or timewords.spans(question, now)
         if len(over) in {0, len(chosen)} or past:
             return chosen, ()

@@ -8,8 +8,8 @@ from typing import Any, TypeGuard
 from psycopg.errors import UniqueViolation
 
 from reverie.core.usage import Refused
-from reverie.memory.changes.pointers import pointed
 from reverie.memory.format import topic as topics
+from reverie.memory.format.index import pointed
 from reverie.memory.format.revisions import Author, Put, version
 from reverie.memory.postgres import sharing
 from reverie.memory.postgres.rows import ProjectRow

@@ -22,9 +22,8 @@ from reverie.errors import ReverieError
 from reverie.events import Announce, no_listener
 from reverie.learning.dreaming import facts
 from reverie.learning.dreaming.dream import DreamContext, Dreamer, run, tidy_dreamer
-from reverie.learning.dreaming.in_session import dreamer_of
-from reverie.learning.dreaming.probes import RecallProber
-from reverie.learning.dreaming.prompts import Surroundings
+from reverie.learning.dreaming.dreamer import Surroundings, dreamer_of
+from reverie.learning.dreaming.judging import RecallProber
 from reverie.learning.dreaming.review import End, Report, report_json, without_secrets
 from reverie.learning.extraction.cursor import Utterance, utterances
 from reverie.memory.format.revisions import Author, Revision

@@ -22,12 +22,11 @@ from reverie.errors import ReverieError
 from reverie.learning import extraction
 from reverie.learning.extraction import Candidate, Known, ToInbox
 from reverie.learning.extraction.fork import proposals, settle
-from reverie.learning.extraction.occasions import occasion
-from reverie.learning.extraction.prompts import batches
+from reverie.learning.extraction.prompts import batches, occasion
 from reverie.learning.service import MOST_LISTED, ScratchCopy, proposal_of, proposed_by
 from reverie.memory.changes.draft import Remembered
-from reverie.memory.changes.inbox import Forgotten, approve
 from reverie.memory.changes.keeper import Keeper
+from reverie.memory.changes.undo import Forgotten, approve
 from reverie.memory.format import instructions, manifest
 from reverie.memory.format.instructions import LearningInstructions
 from reverie.memory.format.kinds import infer_scope

@@ -19,11 +19,11 @@ from reverie.memory.postgres.database import (
     APP,
     WORKER,
     Database,
+    EmbeddedPostgres,
     migrate,
     set_passwords,
     with_role,
 )
-from reverie.memory.postgres.embedded import EmbeddedPostgres
 from reverie.memory.secrets.scrubber import ALLOWED, SecretScrubber
 from reverie.models.embeddings.local import Missing, default_embedder
 from reverie.server.app import Service

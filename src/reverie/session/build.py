@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, cast
 from reverie.agent.fork import Forks, Limits
 from reverie.agent.processes import Background, Broadcast
 from reverie.agent.tools import Tool
-from reverie.context.folding import Folding
 from reverie.context.head import slim_spec
 from reverie.context.microcompaction import context_edits
+from reverie.context.snip import Folding
 from reverie.conversation import journal
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.journal import Journal

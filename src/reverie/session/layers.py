@@ -18,12 +18,10 @@ from reverie.agent.processes import Background
 from reverie.agent.toolbox import Toolbox, beyond, searching
 from reverie.agent.tools import Todo, Tool, Workplace
 from reverie.context.collapse import expand_tool
-from reverie.context.folding import Folding
 from reverie.context.profiles import PROFILES, Profile
-from reverie.context.session_notes.note_taking import NoteTaker
-from reverie.context.session_notes.notes import TEMPLATE, Unusable, parse_template
-from reverie.context.session_notes.update import UPDATE, Notebook
-from reverie.context.snip import snip_tool
+from reverie.context.session_notes import TEMPLATE, Unusable, parse_template
+from reverie.context.session_notes.update import UPDATE, Notebook, NoteTaker
+from reverie.context.snip import Folding, snip_tool
 from reverie.context.tool_results import PRINTING, Budget
 from reverie.context.upkeep import Upkeep
 from reverie.conversation.conversation import Conversation
@@ -34,15 +32,15 @@ from reverie.core.request import Head
 from reverie.core.usage import Prices
 from reverie.core.window import Window
 from reverie.events import Announce
+from reverie.learning.dreaming.dreamer import Dreaming
 from reverie.learning.dreaming.gates import gate_with_rest
-from reverie.learning.dreaming.in_session import Dreaming
 from reverie.learning.dreaming.service import DreamOptions, dream
 from reverie.learning.extraction.fork import Learning, Settled
 from reverie.learning.past_sessions import PastIndexing
+from reverie.learning.pending import UnreadTurns
 from reverie.learning.runs import note_run
 from reverie.learning.service import ExtractionStore, run_of
 from reverie.learning.side_models import agents_on
-from reverie.learning.unread import UnreadTurns
 from reverie.models.selection import OFFLINE
 from reverie.recall.holdout import withheld
 from reverie.recall.mentions import NewMentions

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from reverie.agent.fork import OUT_OF_REQUESTS, Limits, ask, calls_of
 from reverie.agent.processes import Background, Broadcast
 from reverie.agent.toolbox import Toolbox
-from reverie.context.folding import Folding
-from reverie.context.session_notes.note_taking import NoteTaker
+from reverie.context.session_notes.update import NoteTaker
+from reverie.context.snip import Folding
 from reverie.context.upkeep import Upkeep
 from reverie.conversation.conversation import Conversation
 from reverie.conversation.records import HeadFrozen, MemoriesShown, TodosSet
@@ -29,7 +29,7 @@ from reverie.core.transcript import INTERRUPTED, answers_to, open_tool_uses
 from reverie.core.window import Window
 from reverie.errors import Overloaded, PromptTooLong, ReplyBroken
 from reverie.events import Event, MemoriesSurfaced, TroubleNoted, TurnEnded
-from reverie.learning.dreaming.in_session import Dreaming
+from reverie.learning.dreaming.dreamer import Dreaming
 from reverie.learning.extraction.fork import Learning
 from reverie.ports import Model
 from reverie.recall.pipeline import RecallOutcome

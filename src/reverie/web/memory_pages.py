@@ -12,7 +12,7 @@ from reverie.api.forgetting import Forgetting
 from reverie.conversation import transcripts
 from reverie.conversation.records import Said
 from reverie.errors import InputError, TranscriptError
-from reverie.memory.format import age
+from reverie.memory.format import attachment
 from reverie.memory.format import topic as topics
 from reverie.memory.format.taxonomy import ORIGINS, SCOPES, TYPES, split
 from reverie.recall import attachment as anchors
@@ -34,11 +34,11 @@ MOST_HITS = 30
 _MOST_CHANGES = 20
 
 STATES: dict[str, Callable[[ManifestEntry, datetime], bool]] = {
-    "current": lambda entry, now: entry.listed and not age.expired(entry.valid_until, now),
+    "current": lambda entry, now: entry.listed and not attachment.expired(entry.valid_until, now),
     "pinned": lambda entry, now: entry.pinned,
     "replaced": lambda entry, now: entry.superseded,
     "archived": lambda entry, now: entry.archived,
-    "expired": lambda entry, now: age.expired(entry.valid_until, now),
+    "expired": lambda entry, now: attachment.expired(entry.valid_until, now),
     "broken": lambda entry, now: entry.problem is not None,
     "all": lambda entry, now: True,
 }
@@ -182,8 +182,8 @@ def read_memory(project: OpenProject, label: str, as_of: datetime | None = None)
         "version": version,
         "text": topics.render(topic).decode("utf-8", "replace"),
         "changed": changed,
-        "age": age.words(changed, now) if changed else "",
-        "term": age.term(topic.valid_from, topic.valid_until, now),
+        "age": attachment.words(changed, now) if changed else "",
+        "term": attachment.term(topic.valid_from, topic.valid_until, now),
         "scope": memory.scope,
         "anchors": [(one, anchors.check([one], project.app.project.root)) for one in topic.anchors],
         "links": [(link, _target(project, memory, link)) for link in topic.linked],

@@ -22,10 +22,10 @@ from reverie.settings import Provider, Settings, Switches, load_settings, secret
 from reverie.settings.projects import Project, find_project
 
 if TYPE_CHECKING:
-    from reverie.memory.adoption import Adoption
     from reverie.memory.changes.draft import NewMemory
     from reverie.memory.changes.draft import Outcome as Remembering
     from reverie.memory.format.revisions import Author
+    from reverie.memory.locations import Adoption
     from reverie.memory.opening import OpenMemory
     from reverie.memory.secrets.scrubber import SecretScrubber
     from reverie.memory.service.opening import Service
@@ -172,13 +172,13 @@ class Workspace:
     @property
     def adoption(self) -> Adoption:
         """What this project's memory is linked to, and what it could be linked to."""
-        from reverie.memory.adoption import Adoption
+        from reverie.memory.locations import Adoption
 
         return Adoption(self.owner, self.settings.home, self.settings.person_home)
 
     def claude_memory(self) -> Path | None:
         """Claude Code's memory directory for this project, if it has one."""
-        from reverie.memory.adoption import claude_memory
+        from reverie.memory.locations import claude_memory
         from reverie.settings.projects import claude_config
 
         return claude_memory(claude_config(), (self.project.root, Path.cwd()))
@@ -306,7 +306,7 @@ class Workspace:
 
     def move(self, file: str, scope: MemoryScope, author: Author) -> str:
         """Move a memory to another scope and return its new name."""
-        from reverie.memory.changes.moving import Endpoint, move
+        from reverie.memory.changes.keeper import Endpoint, move
 
         source, name = self.memory_of(file)
         if source.scope == scope:

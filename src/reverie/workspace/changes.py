@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from reverie.errors import InputError, WriteConflict
 from reverie.memory.changes import undo as keeper
 from reverie.memory.changes.draft import Declined
-from reverie.memory.changes.inbox import Decision, Forgotten, is_approved_by
-from reverie.memory.changes.inbox import approve as agree
+from reverie.memory.changes.undo import Decision, Forgotten, is_approved_by
+from reverie.memory.changes.undo import approve as agree
 from reverie.memory.format.kinds import infer_scope
 from reverie.memory.format.proposals import Item, NotKept, Proposal
 from reverie.memory.format.revisions import Author
@@ -46,7 +46,7 @@ class Approved:
 def open_inbox(app: Workspace, memory: OpenMemory) -> Inbox:
     """The inbox beside a memory; where a service keeps the memory, it keeps the inbox, too."""
     if app.service is not None:
-        from reverie.memory.service.inbox import ServiceInbox
+        from reverie.memory.service.opening import ServiceInbox
         from reverie.memory.service.store import ServiceStore
 
         if isinstance(store := memory.store, ServiceStore):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from reverie.errors import InputError
 from reverie.memory.changes import handles
-from reverie.memory.format.age import term, words
+from reverie.memory.format.attachment import term, words
 
 if TYPE_CHECKING:
     from reverie.memory.format.manifest import ManifestEntry

@@ -15,7 +15,7 @@ from reverie import events
 from reverie.cli.demo import script
 from reverie.cli.invocation import tokens
 from reverie.context import microcompaction, tool_results
-from reverie.context.microcompaction.batches import FULL_WINDOW
+from reverie.context.microcompaction import FULL_WINDOW
 from reverie.context.user_messages import carried
 from reverie.conversation.journal import Journal
 from reverie.conversation.records import Opened, Said

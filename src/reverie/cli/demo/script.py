@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from reverie.agent.fork import is_fork
-from reverie.context import user_messages
-from reverie.context.session_notes import notes as session_notes
-from reverie.context.session_notes.notes import LEARNINGS, STATE
+from reverie.context import session_notes, user_messages
+from reverie.context.session_notes import LEARNINGS, STATE
 from reverie.core.messages import Attachment, Block, Message, Text, ToolResult, ToolUse
 from reverie.core.request import Request
 from reverie.core.window import Capabilities

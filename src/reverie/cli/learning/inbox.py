@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from reverie.memory.changes.draft import Declined
-    from reverie.memory.changes.inbox import Decision
+    from reverie.memory.changes.undo import Decision
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
     from reverie.workspace.changes import Contents, Inbox

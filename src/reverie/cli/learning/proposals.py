@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, assert_never
 from reverie.cli.invocation import printable, when
 from reverie.cli.memories import undo_hint
 from reverie.memory.changes.draft import Declined, Remembered
-from reverie.memory.changes.inbox import Decision, Forgotten
-from reverie.memory.format.age import holds, words
+from reverie.memory.changes.undo import Decision, Forgotten
+from reverie.memory.format.attachment import holds, words
 from reverie.memory.format.frontmatter import one_line
 from reverie.memory.format.proposals import Item, item_to_json
 

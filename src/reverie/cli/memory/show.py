@@ -225,7 +225,7 @@ def _id(app: Workspace, file: str) -> str:
 def _memory_lines(
     app: Workspace, data: dict[str, Any], changed: datetime | None
 ) -> Iterator[RenderableType]:
-    from reverie.memory.format.age import term, words
+    from reverie.memory.format.attachment import term, words
 
     now = datetime.fromtimestamp(app.clock.now(), UTC).astimezone()
     about = [data["id"], data["file"], data["type"] or "no type"]

@@ -18,7 +18,7 @@ from reverie.memory.format.taxonomy import TYPES, MemoryScope, MemoryType
 
 if TYPE_CHECKING:
     from reverie.api.importing import ImportPlan
-    from reverie.memory.changes.exports import Exported
+    from reverie.memory.changes.transfer import Exported
     from reverie.memory.opening import OpenMemory
     from reverie.workspace import Workspace
 
@@ -150,7 +150,7 @@ def export_command(
     reverie export --format json | jq .memories[].name
     """
     from reverie.api.other_files import note_export
-    from reverie.memory.changes.exports import as_json
+    from reverie.memory.changes.transfer import as_json
 
     app = frame.app()
     memories = private(app, scope)
@@ -176,7 +176,7 @@ def export_command(
 
 
 def _exported(memory: OpenMemory) -> Exported:
-    from reverie.memory.changes.exports import exported
+    from reverie.memory.changes.transfer import exported
     from reverie.memory.format.manifest import INDEX_FILE
 
     names = [entry.file for entry in memory.store.entries()]
@@ -186,7 +186,7 @@ def _exported(memory: OpenMemory) -> Exported:
 
 
 def _merged(exports: list[Exported]) -> Exported:
-    from reverie.memory.changes.exports import Exported
+    from reverie.memory.changes.transfer import Exported
 
     files = {name: data for one in exports for name, data in one.files.items()}
     return Exported(files, {name: kinds for one in exports for name, kinds in one.secrets.items()})
@@ -213,7 +213,7 @@ def _default_name(app: Workspace, chosen: str) -> str:
 
 
 def _write(app: Workspace, export: Exported, target: Path, chosen: str) -> None:
-    from reverie.memory.changes.exports import as_json, as_zip
+    from reverie.memory.changes.transfer import as_json, as_zip
 
     if target.exists() and not (
         chosen == "folder" and target.is_dir() and not any(target.iterdir())

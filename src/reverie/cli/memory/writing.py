@@ -31,7 +31,7 @@ from reverie.cli.memories import (
 )
 from reverie.errors import InputError, WriteConflict
 from reverie.files.atomic import make_private
-from reverie.memory.format import age
+from reverie.memory.format import attachment
 from reverie.memory.format.taxonomy import OWN_SCOPES, TYPES, split
 from reverie.memory.format.topic import render
 
@@ -164,7 +164,7 @@ def saved_lines(
         lines.append("  about you: known in every project")
         lines.append(f"  only for this one: reverie move {saved.file} --scope project")
     lines += [f"  “{change.before}” became {change.after}" for change in outcome.dates]
-    if held := age.holds(saved.valid_from, saved.valid_until):
+    if held := attachment.holds(saved.valid_from, saved.valid_until):
         lines.append(f"  {held}")
     if outcome.secrets:
         kinds = ", ".join(outcome.secrets)

@@ -29,7 +29,7 @@ from reverie.cli.wiring.models import require_model
 from reverie.context import snip
 from reverie.core.usage import Usage
 from reverie.errors import InputError
-from reverie.learning.dreaming.in_session import NAME as DREAM
+from reverie.learning.dreaming.dreamer import NAME as DREAM
 from reverie.memory.changes.keeper import Declined, NewMemory
 from reverie.memory.format.frontmatter import one_line
 from reverie.memory.format.index import capped

@@ -68,7 +68,7 @@ def serve(
 
 def _embedded(frame: Invocation, app: Workspace, *, stop: bool) -> None:
     """Stop the embedded PostgreSQL, or show where it is."""
-    from reverie.memory.postgres.embedded import EmbeddedPostgres
+    from reverie.memory.postgres.database import EmbeddedPostgres
 
     embedded = EmbeddedPostgres.default(app.settings.home)
     if stop:

@@ -11,7 +11,7 @@ from reverie.context import NotDue
 from reverie.context.compaction import restore as obligations
 from reverie.context.compaction.restore import Obligations
 from reverie.context.facts import read_facts
-from reverie.context.session_notes.draft import as_summary
+from reverie.context.session_notes import as_summary
 from reverie.context.session_notes.update import Notebook, run
 from reverie.context.user_messages import clipped
 from reverie.conversation.redaction import clean_message

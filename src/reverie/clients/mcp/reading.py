@@ -19,7 +19,7 @@ from reverie.clients.past_notes import (
 )
 from reverie.errors import InputError, ReverieError
 from reverie.memory.changes.handles import short_ids
-from reverie.memory.format import age
+from reverie.memory.format import attachment
 from reverie.memory.format import attachment as attach
 from reverie.memory.format import topic as topics
 from reverie.memory.format.attachment import Recalled
@@ -93,7 +93,7 @@ def _offered(hit: Hit, memory: Recalled) -> Recalled:
 def _as_data(hit: Hit, memory: Recalled, now: datetime) -> dict[str, Any]:
     return {
         "file": memory.file,
-        "saved": age.words(memory.saved, now),
+        "saved": attachment.words(memory.saved, now),
         "match": "good" if _good(hit) else "weak",
         **_origin(memory),
         **_warnings_data(memory, now),
@@ -106,7 +106,7 @@ def _origin(memory: Recalled) -> dict[str, str]:
 
 
 def _warnings(memory: Recalled, now: datetime) -> list[str]:
-    caveat = age.caveat(memory.saved, now)
+    caveat = attachment.caveat(memory.saved, now)
     return [*memory.notes, *((caveat,) if caveat else ())]
 
 
@@ -169,7 +169,7 @@ def read_memory(app: Workspace, arguments: Arguments, caller: Caller) -> Answer:
         "file": shown.file,
         "name": topic.name,
         "type": topic.type,
-        "saved": age.words(shown.saved, now),
+        "saved": attachment.words(shown.saved, now),
         **_origin(shown),
         **_warnings_data(shown, now),
         "text": topic.body.strip(),
@@ -206,9 +206,9 @@ def list_memories(app: Workspace, arguments: Arguments, caller: Caller) -> Answe
             "scope": split(entry.file)[0],
             "type": entry.type,
             "description": entry.description or entry.name,
-            "changed": age.words(entry.mtime, now),
+            "changed": attachment.words(entry.mtime, now),
             "pinned": entry.pinned,
-            "standing": age.term(entry.valid_from, entry.valid_until, now) or None,
+            "standing": attachment.term(entry.valid_from, entry.valid_until, now) or None,
         }
         for entry in found[:limit]
     ]
@@ -314,4 +314,4 @@ def _made(notes: SessionNotes) -> str:
 
 
 def _ago(session: PastSession, now: datetime) -> str:
-    return age.words(datetime.fromtimestamp(session.last, UTC), now)
+    return attachment.words(datetime.fromtimestamp(session.last, UTC), now)

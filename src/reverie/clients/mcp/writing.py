@@ -11,7 +11,7 @@ from reverie.clients.mcp.answers import Answer, Caller, bulleted, sendable
 from reverie.clients.mcp.tools import BY_NAME
 from reverie.errors import InputError
 from reverie.memory.changes.draft import Declined, NewMemory, Related, Remembered
-from reverie.memory.format import age
+from reverie.memory.format import attachment
 from reverie.memory.format.frontmatter import one_line
 from reverie.memory.format.index import capped
 from reverie.memory.format.manifest import is_index
@@ -160,7 +160,7 @@ _BY_A_PERSON = "what the team shares is changed by a person, with `reverie … -
 
 def _saved(outcome: Remembered, scope: MemoryScope) -> Answer:
     changes = [f"“{change.before}” became {change.after}" for change in outcome.dates]
-    if held := age.holds(outcome.topic.valid_from, outcome.topic.valid_until):
+    if held := attachment.holds(outcome.topic.valid_from, outcome.topic.valid_until):
         changes.append(f"it {held}")
     if outcome.secrets:
         changes.append(f"a secret was taken out ({', '.join(outcome.secrets)})")

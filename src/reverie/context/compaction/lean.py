@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from reverie.context import NotDue, user_messages
 from reverie.context.compaction import restore
-from reverie.context.compaction.excerpts import attached, spoken_names, worked_on
 from reverie.context.compaction.parts import is_summary, worded
 from reverie.context.compaction.plan import (
     Compaction,
@@ -24,7 +23,7 @@ from reverie.context.compaction.plan import (
     Situation,
     unanswered,
 )
-from reverie.context.compaction.record import record_of
+from reverie.context.compaction.record import attached, record_of, spoken_names, worked_on
 from reverie.context.compaction.restore import ReadFile
 from reverie.context.compaction.run import open_obligations, sent_once
 from reverie.context.compaction.tail import rate

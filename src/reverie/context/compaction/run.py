@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 from reverie.context import user_messages
 from reverie.context.compaction import parts, restore
-from reverie.context.compaction.extractive import extract
 from reverie.context.compaction.parts import cut_sections, worded
 from reverie.context.compaction.plan import (
     Compaction,
@@ -28,6 +27,7 @@ from reverie.context.compaction.summarize import (
     NoSummary,
     Summarizer,
     Task,
+    extract,
     summarize,
 )
 from reverie.context.compaction.tail import Shares, copied, rate, share

@@ -17,12 +17,21 @@ from typing import Protocol, TypeAlias
 from reverie.context import NotDue
 from reverie.errors import ReverieError
 from reverie.events import Announce, TroubleNoted, no_listener
-from reverie.learning.dreaming.changes import Change, Files, Reasons, RuledCues, applied, typed
+from reverie.learning.dreaming.changes import (
+    Change,
+    Files,
+    Merge,
+    Reasons,
+    Reindexed,
+    RuledCues,
+    applied,
+    merged,
+    settled,
+    typed,
+)
 from reverie.learning.dreaming.checks import CheckContext, Objection, Said, nothing_keeps_out
 from reverie.learning.dreaming.gates import Due, Gates
-from reverie.learning.dreaming.judging import Budget, Judged, consistent, judge
-from reverie.learning.dreaming.merge import Merge, Reindexed, merged, settled
-from reverie.learning.dreaming.probes import Prober, probed
+from reverie.learning.dreaming.judging import Budget, Judged, Prober, consistent, judge, probed
 from reverie.learning.dreaming.review import End, Report, Status, Turn, entries_of
 from reverie.learning.dreaming.tidy import Flag, no_anchors, tidied
 from reverie.memory.format import index as indexes

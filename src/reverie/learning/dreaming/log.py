@@ -21,8 +21,7 @@ from reverie.files.atomic import read_json, write_json
 from reverie.learning import extraction
 from reverie.learning.dreaming.changes import Files, Reason, Reasons, topics_of
 from reverie.learning.dreaming.dream import Branch, Dreamer, Dreamt
-from reverie.learning.extraction.cursor import Utterance
-from reverie.learning.extraction.values import (
+from reverie.learning.extraction.candidates import (
     Add,
     Candidate,
     Delete,
@@ -31,6 +30,7 @@ from reverie.learning.extraction.values import (
     Supersede,
     Update,
 )
+from reverie.learning.extraction.cursor import Utterance
 from reverie.memory.changes.daily_log import FOLDER, DailyLog, log_file
 from reverie.memory.changes.draft import draft
 from reverie.memory.format import topic as topics

@@ -28,12 +28,10 @@ from reverie.learning.dreaming.dream import (
     run,
     tidy_dreamer,
 )
+from reverie.learning.dreaming.dreamer import Surroundings, dreamer_of
 from reverie.learning.dreaming.gates import DREAMS, Busy, ConsolidateLock, lock_of
-from reverie.learning.dreaming.in_session import dreamer_of
-from reverie.learning.dreaming.judging import Budget
+from reverie.learning.dreaming.judging import Budget, open_prober
 from reverie.learning.dreaming.log import Undistilled, log_dreamer, mark_distilled, undistilled
-from reverie.learning.dreaming.probes import open_prober
-from reverie.learning.dreaming.prompts import Surroundings
 from reverie.learning.dreaming.review import (
     Report,
     Status,

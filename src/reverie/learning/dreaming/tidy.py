@@ -12,7 +12,14 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
-from reverie.learning.dreaming.changes import CUES_GIVEN, Files, Reason, RuledCues, topics_of
+from reverie.learning.dreaming.changes import (
+    CUES_GIVEN,
+    Files,
+    Reason,
+    RuledCues,
+    mended,
+    topics_of,
+)
 from reverie.learning.dreaming.checks import differs_in_value
 from reverie.learning.dreaming.facts import (
     ARCHIVED,
@@ -29,7 +36,6 @@ from reverie.learning.dreaming.facts import (
     summary,
     unkept,
 )
-from reverie.learning.dreaming.merge import mended
 from reverie.memory.format import index as indexes
 from reverie.memory.format import topic as topics
 from reverie.memory.format.manifest import INDEX_FILE

@@ -8,16 +8,29 @@ writes. The keeper does, and it has the final say on secrets and on what is neve
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Protocol
 
 from reverie.context import NotDue
 from reverie.core.messages import Message
+from reverie.learning.extraction.candidates import (
+    Add,
+    Candidate,
+    Known,
+    Noop,
+    Supersede,
+    decide,
+    rivals,
+)
 from reverie.learning.extraction.cursor import Conditions, Due, agent_wrote, due, new_messages
-from reverie.learning.extraction.decide import decide, rivals
 from reverie.learning.extraction.rules import find
 from reverie.learning.extraction.support import Similarity
 from reverie.learning.extraction.trust import Refuse, Save, ToInbox, judge
-from reverie.learning.extraction.values import Add, Candidate, Known, Noop, Supersede
+from reverie.memory.format.instructions import LearningInstructions
+from reverie.memory.format.topic import Topic
 from reverie.text.likeness import compare
 
 __all__ = [
@@ -102,3 +115,62 @@ def _questions(decided: Candidate, known: Sequence[Known]) -> list[ToInbox]:
         )
         for file, likeness in rivals(decided, known)[:1]
     ]
+
+
+class MemoryCopy(Protocol):
+    """A copy of the memory, in which a fork writes what it would save."""
+
+    @property
+    def folder(self) -> Path: ...
+
+    def written(self) -> Sequence[tuple[Topic, Topic | None]]:
+        """Each memory that the fork wrote or changed, with its previous version."""
+        ...
+
+
+class SettlingStore(Protocol):
+    """Where candidates are saved or proposed."""
+
+    def instructions(self) -> LearningInstructions:
+        """The person's rules on what to keep and what never to keep."""
+        ...
+
+    def save(self, candidate: Candidate, said_on: date | None) -> str | None:
+        """Save a candidate; returns its file, or None when it was not saved."""
+        ...
+
+    def propose(self, item: ToInbox, said_on: date | None) -> bool:
+        """Propose a candidate to a person; False when it does not have to wait."""
+        ...
+
+
+class CopiedStore(Protocol):
+    """A memory of which a side agent gets a copy to work on."""
+
+    def instructions(self) -> LearningInstructions: ...
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the project's memories, of which a fork gets a copy."""
+        ...
+
+    def manifest(self) -> str:
+        """The existing memories, one line each, for the fork."""
+        ...
+
+    def scratch_copy(self) -> AbstractContextManager[MemoryCopy]:
+        """Open a temporary copy of the memory."""
+        ...
+
+
+class LearningStore(SettlingStore, CopiedStore, Protocol):
+    """The operations on memory that learning needs."""
+
+    @property
+    def directories(self) -> Sequence[Path]:
+        """All directories in which the agent itself may have saved memories."""
+        ...
+
+    def near(self, candidates: Sequence[Candidate]) -> Sequence[Known]:
+        """The memories that these candidates may repeat or contradict."""
+        ...

@@ -7,7 +7,15 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
-from reverie.learning.extraction.questions import REPORTS, given, inquires
+from reverie.learning.extraction.questions import (
+    ACKNOWLEDGES,
+    ALWAYS,
+    OPENINGS,
+    REPORTS,
+    SMALL,
+    given,
+    inquires,
+)
 from reverie.learning.extraction.speech_signs import (
     ADVICE,
     ANYBODYS,
@@ -31,7 +39,6 @@ from reverie.learning.extraction.speech_signs import (
     TURNS,
     WORK_ON,
 )
-from reverie.learning.extraction.word_lists import ACKNOWLEDGES, ALWAYS, OPENINGS, SMALL
 from reverie.text.words import STOP_WORDS
 
 ASKS = r"remember|note(?!s)|memory|memori[sz]e|from now on|merk|souviens|retiens|recuerda"

@@ -12,8 +12,8 @@ from reverie.context import NotDue
 from reverie.context.facts.calls import action_of
 from reverie.context.user_messages import LABEL, said
 from reverie.core.messages import Attachment, Document, Message, ToolResult, ToolUse
+from reverie.learning.extraction.candidates import Voice
 from reverie.learning.extraction.speech import own_words
-from reverie.learning.extraction.values import Voice
 from reverie.memory.format.prompt import LOG_TOOL
 
 _PATHS = ("file_path", "path", "notebook_path")

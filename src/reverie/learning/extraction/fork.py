@@ -19,14 +19,29 @@ from reverie.core.usage import EXTRACT, Prices
 from reverie.errors import ReverieError
 from reverie.events import Announce, MemoriesSaved, TroubleNoted
 from reverie.learning import extraction
-from reverie.learning.extraction import Candidate, Conditions, Known
-from reverie.learning.extraction.occasions import Offer, Spending, affordable, occasion, offers
-from reverie.learning.extraction.prompts import cited, directive, past_directive, told
+from reverie.learning.extraction import (
+    Candidate,
+    Conditions,
+    CopiedStore,
+    Known,
+    LearningStore,
+    SettlingStore,
+)
+from reverie.learning.extraction.candidates import Add, Operation, Supersede, Update
+from reverie.learning.extraction.prompts import (
+    Offer,
+    Spending,
+    affordable,
+    cited,
+    directive,
+    occasion,
+    offers,
+    past_directive,
+    told,
+)
 from reverie.learning.extraction.reading import Reader, in_a_thread
-from reverie.learning.extraction.rules.confirmations import sentences
-from reverie.learning.extraction.stores import CopiedStore, LearningStore, SettlingStore
-from reverie.learning.extraction.values import Add, Operation, Supersede, Update
-from reverie.learning.unread import Unread, UnreadTurns
+from reverie.learning.extraction.rules.sentences import sentences
+from reverie.learning.pending import Unread, UnreadTurns
 from reverie.memory.format.kinds import infer_type
 from reverie.memory.format.topic import Topic
 from reverie.text.dates import absolute_dates

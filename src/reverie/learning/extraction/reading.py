@@ -19,8 +19,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from reverie.core.messages import Message
+from reverie.learning.extraction.candidates import Candidate
 from reverie.learning.extraction.rules import find
-from reverie.learning.extraction.values import Candidate
 
 Found: TypeAlias = tuple[Candidate, ...]
 Reader: TypeAlias = Callable[[Sequence[Message], Sequence[Message]], Awaitable[Found]]

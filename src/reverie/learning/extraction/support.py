@@ -15,8 +15,7 @@ from typing import TypeAlias
 
 from reverie.learning.extraction import questions
 from reverie.learning.extraction.cursor import Utterance
-from reverie.learning.extraction.rules.confirmations import sentences
-from reverie.learning.extraction.word_lists import (
+from reverie.learning.extraction.questions import (
     ALWAYS,
     FRAME_NAMES,
     MONTHS,
@@ -24,6 +23,7 @@ from reverie.learning.extraction.word_lists import (
     SMALL,
     denying,
 )
+from reverie.learning.extraction.rules.sentences import sentences
 from reverie.text.dates import absolute_dates
 from reverie.text.words import STOP_WORDS, fold, root
 

@@ -15,13 +15,13 @@ from typing import TypeAlias
 
 from reverie.core.messages import Message
 from reverie.learning.extraction.authorship import introduces, is_task, starting_point
+from reverie.learning.extraction.candidates import Candidate, Delete
 from reverie.learning.extraction.cursor import Utterance, utterances
 from reverie.learning.extraction.questions import states
-from reverie.learning.extraction.rules import asides, doubts
-from reverie.learning.extraction.rules.confirmations import confirmed, sentences
+from reverie.learning.extraction.rules import doubts
+from reverie.learning.extraction.rules.sentences import confirmed, facts, sentences
 from reverie.learning.extraction.speech import unquoted, unreported
 from reverie.learning.extraction.support import Similarity, Supported, Unsupported, echoes, support
-from reverie.learning.extraction.values import Candidate, Delete
 from reverie.memory.format import exclusions
 
 _ORDERS = re.compile(
@@ -200,7 +200,7 @@ def _stated(one: Utterance) -> Utterance:
     parts = [part if states(part) else starting_point(part) for part in sentences(one.text)]
     foreign = any(map(doubts.hearsay, parts))
     said = [
-        " ".join(asides.facts(part)) if introduces(part) else part
+        " ".join(facts(part)) if introduces(part) else part
         for part in parts
         if part and not doubts.hearsay(part) and not part.isupper()
     ]

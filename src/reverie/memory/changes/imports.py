@@ -16,7 +16,7 @@ from zipfile import BadZipFile, ZipFile
 
 from reverie.errors import InputError
 from reverie.memory.changes.draft import Declined, NewMemory, draft
-from reverie.memory.changes.pieces import pieces
+from reverie.memory.changes.transfer import pieces
 from reverie.memory.format import frontmatter
 from reverie.memory.format import topic as topics
 from reverie.memory.format.exclusions import is_binary

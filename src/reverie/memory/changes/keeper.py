@@ -7,7 +7,7 @@ already known, or contains a secret that must not be shared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from reverie.errors import InputError, WriteConflict
 from reverie.memory.changes import judging
@@ -22,13 +22,14 @@ from reverie.memory.changes.draft import (
     headline,
 )
 from reverie.memory.changes.judging import ImportBatch, Neighbours
-from reverie.memory.changes.pointers import pointed, unpointed
 from reverie.memory.changes.upkeep import Upkeep
-from reverie.memory.format import age, exclusions, topic
-from reverie.memory.format.index import Index
+from reverie.memory.format import attachment, exclusions, topic
+from reverie.memory.format import topic as topics
+from reverie.memory.format.index import Index, pointed, unpointed
 from reverie.memory.format.manifest import ManifestEntry
 from reverie.memory.format.paths import Refused, check_name, file_name
 from reverie.memory.format.revisions import Author, Put, Revision
+from reverie.memory.format.taxonomy import MemoryScope, labelled
 from reverie.memory.format.topic import Topic
 from reverie.ports import Stored
 from reverie.text import cues
@@ -327,7 +328,7 @@ class Keeper(Upkeep):
     def _supersede(self, old: Stored, fresh: Topic, put: Put, author: Author) -> Revision | None:
         """Save the new memory and mark the old one as superseded; it leaves the index."""
         closed = old.topic.with_(
-            superseded_by=fresh.file, valid_until=age.day_before(fresh.valid_from)
+            superseded_by=fresh.file, valid_until=attachment.day_before(fresh.valid_from)
         )
         kept = Put(old.topic.file, topic.render(closed), old.version)
         return self.store.apply(
@@ -341,3 +342,38 @@ class Keeper(Upkeep):
 def _headlines(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
     """Memories as the judge of likeness compares them: one sentence each."""
     return [replace(one, description=headline(one.name, one.description)) for one in entries]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The source or target of a move: a keeper and its scope."""
+
+    keeper: Keeper
+    scope: MemoryScope
+
+
+def move(file: str, source: Endpoint, target: Endpoint, author: Author) -> str:
+    """Move a memory to another scope, with all its keys; return its new label.
+
+    It is written before it is removed, so that a crash in between leaves two copies, not none.
+    """
+    stored = source.keeper.require(file)
+    old = stored.topic
+    if target.scope == "team" and old.type is not None:
+        refusal = judging.not_for_team(old.type, ())
+        if refusal is not None:
+            raise InputError(refusal.reason)
+    taken = [entry.file for entry in target.keeper.store.entries()]
+    name = old.file
+    if name.casefold() in map(str.casefold, taken):
+        name = file_name(name.removesuffix(".md"), taken)
+    text = topics.render(old).decode("utf-8", "surrogateescape")
+    there, here = labelled(name, target.scope), labelled(old.file, source.scope)
+    target.keeper.create(name, text, author, f"move {here} to {there}")
+    for before in old.supersedes:
+        replaced = source.keeper.store.read(before)
+        if replaced is not None and replaced.topic.superseded_by == old.file:
+            fresh = replaced.topic.with_(superseded_by=there)
+            source.keeper.change(replaced, fresh, author, f"move {here} to {there}")
+    source.keeper.forget_all((old.file,), author, f"move {here} to {there}")
+    return there

@@ -10,11 +10,10 @@ from reverie.errors import InputError
 from reverie.memory.changes import judging
 from reverie.memory.changes.draft import draft, following
 from reverie.memory.changes.handles import Missing, close_to, explained
-from reverie.memory.changes.pointers import moved, pointed, refreshed, unpointed
 from reverie.memory.format import topic
 from reverie.memory.format.exclusions import unreadable
 from reverie.memory.format.frontmatter import ABSENT, writable
-from reverie.memory.format.index import Index
+from reverie.memory.format.index import Index, moved, pointed, refreshed, unpointed
 from reverie.memory.format.revisions import Author, Drop, Put, Revision
 from reverie.memory.format.topic import Topic
 from reverie.ports import Clock, Scrubber, Stored, TopicStore

@@ -1,14 +1,16 @@
-"""The rows of one project that a change writes: its revision, its contents, its current files."""
+"""The rows of one project: its revisions, its contents by version, its current files; and its history read from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, Protocol
 
+from reverie.memory.derived_history import DerivedHistory
 from reverie.memory.format import manifest
 from reverie.memory.format.manifest import content_words, is_index
-from reverie.memory.format.revisions import version
+from reverie.memory.format.revisions import Revision, parse_message, version
 from reverie.memory.postgres.database import Connection
 
 
@@ -141,3 +143,136 @@ def similar_words(text: str) -> list[str]:
 def plain(text: str) -> str:
     """A text that PostgreSQL can keep."""
     return text.encode("utf-8", "replace").decode().replace("\0", " ")
+
+
+class Rows(Protocol):
+    """A store that is asked for rows; the first value of each query is its project."""
+
+    def rows(self, query: str, *values: object) -> list[dict[str, Any]]: ...
+
+    @property
+    def id(self) -> str: ...
+
+
+class PostgresHistory(DerivedHistory):
+    """Every revision of a project."""
+
+    def __init__(self, store: Rows) -> None:
+        self._store = store
+
+    def log(self, file: str | None = None) -> Iterator[Revision]:
+        only = (
+            ""
+            if file is None
+            else "AND EXISTS (SELECT FROM reverie.changes x WHERE "
+            "x.project = r.project AND x.seq = r.seq AND x.file = %s)"
+        )
+        found = self._store.rows(
+            "SELECT r.id, r.at, r.message, array(SELECT c.file FROM reverie.changes c WHERE "
+            "c.project = r.project AND c.seq = r.seq ORDER BY c.file) AS files "
+            f"FROM reverie.revisions r WHERE r.project = %s {only} ORDER BY r.seq DESC",
+            *(() if file is None else (file,)),
+        )
+        for row in found:
+            yield revision_of(row)
+
+    def files(self, revision: str | None = None) -> dict[str, str]:
+        if revision is None:
+            found = self._store.rows(
+                "SELECT file, version FROM reverie.topics WHERE project = %s ORDER BY file"
+            )
+            return {row["file"]: row["version"] for row in found}
+        linear = self._store.rows("SELECT linear FROM reverie.projects WHERE project = %s")
+        query = _FILES_AT if linear and linear[0]["linear"] else _FILES_ALONG
+        found = self._store.rows(query, self._store.id, revision)
+        return {row["file"]: row["version"] for row in found if row["version"] is not None}
+
+    def content(self, wanted: str) -> bytes | None:
+        found = self._store.rows(
+            "SELECT data FROM reverie.contents WHERE project = %s AND version = %s", wanted
+        )
+        return bytes(found[0]["data"]) if found else None
+
+    def rewrite(
+        self, change: Callable[[str, bytes], bytes | None], message: Callable[[str], str]
+    ) -> int:
+        """Change every revision's files and message; how many revisions changed. Only under the lock.
+
+        Ids stay: they name revisions, and hold no words. What no revision has any more is deleted.
+        """
+        rows = self._store.rows
+        changed: set[int] = set()
+        for row in rows(
+            "SELECT c.file, c.version, t.data, c.seqs FROM (SELECT project, file, version, "
+            "array_agg(seq) AS seqs FROM reverie.changes WHERE project = %s GROUP BY 1, 2, 3) c "
+            "JOIN reverie.contents t USING (project, version)"
+        ):
+            old = bytes(row["data"])
+            new = change(row["file"], old)
+            if new != old:
+                changed.update(row["seqs"])
+                self._replace(row["file"], row["version"], new)
+        for row in rows("SELECT seq, message FROM reverie.revisions WHERE project = %s"):
+            text = message(row["message"])
+            if text != row["message"]:
+                changed.add(row["seq"])
+                rows(_NEW_MESSAGE, row["seq"], text)
+        rows(_DELETE_UNUSED)
+        rows("UPDATE reverie.projects SET rewritten = seq WHERE project = %s RETURNING seq")
+        return len(changed)
+
+    def _replace(self, file: str, old: str, new: bytes | None) -> None:
+        """Give a version of a file other bytes in every revision that has it; None: remove the file."""
+        if new is None:
+            self._store.rows(
+                "DELETE FROM reverie.changes WHERE project = %s AND file = %s RETURNING seq", file
+            )
+            return
+        self._store.rows(_NEW_CONTENT, version(new), new)
+        self._store.rows(_NEW_VERSION, file, old, version(new))
+
+    def parents(self, revision: str) -> tuple[str, ...]:
+        found = self._store.rows(
+            "SELECT parents FROM reverie.revisions WHERE project = %s AND id = %s", revision
+        )
+        return tuple(found[0]["parents"]) if found else ()
+
+
+_FILES_AT = (
+    "SELECT DISTINCT ON (file) file, version FROM reverie.changes WHERE project = %s AND seq <= "
+    "(SELECT seq FROM reverie.revisions WHERE project = %s AND id = %s) ORDER BY file, seq DESC"
+)
+# Along first parents: what a merged history held elsewhere does not count.
+_FILES_ALONG = (
+    "WITH RECURSIVE line AS (SELECT r.project, r.seq, r.parents FROM reverie.revisions r "
+    "WHERE r.project = %s AND r.project = %s AND r.id = %s UNION ALL SELECT r.project, r.seq, "
+    "r.parents FROM line l JOIN reverie.revisions r ON r.project = l.project AND r.id = l.parents[1]) "
+    "SELECT DISTINCT ON (c.file) c.file, c.version FROM line l JOIN reverie.changes c "
+    "ON c.project = l.project AND c.seq = l.seq ORDER BY c.file, c.seq DESC"
+)
+
+_NEW_CONTENT = (
+    "WITH place AS (SELECT org, space, project FROM reverie.projects WHERE project = %s) "
+    "INSERT INTO reverie.contents SELECT org, space, project, %s, %s FROM place "
+    "ON CONFLICT DO NOTHING RETURNING version"
+)
+_NEW_VERSION = (
+    "WITH given AS (SELECT %s::uuid AS project, %s AS file, %s AS old, %s AS new) "
+    "UPDATE reverie.changes c SET version = g.new FROM given g "
+    "WHERE c.project = g.project AND c.file = g.file AND c.version = g.old RETURNING c.seq"
+)
+_NEW_MESSAGE = (
+    "WITH given AS (SELECT %s::uuid AS project, %s::bigint AS seq, %s AS message) "
+    "UPDATE reverie.revisions r SET message = g.message FROM given g "
+    "WHERE r.project = g.project AND r.seq = g.seq RETURNING r.seq"
+)
+_DELETE_UNUSED = (
+    "DELETE FROM reverie.contents t WHERE t.project = %s AND NOT EXISTS (SELECT FROM reverie.changes c "
+    "WHERE c.project = t.project AND c.version = t.version) AND NOT EXISTS (SELECT FROM "
+    "reverie.topics o WHERE o.project = t.project AND o.version = t.version) RETURNING version"
+)
+
+
+def revision_of(row: Mapping[str, Any]) -> Revision:
+    summary, author = parse_message(row["message"])
+    return Revision(row["id"], row["at"], author, summary, tuple(row["files"]))

@@ -37,10 +37,10 @@ from reverie.memory.format.revisions import (
     version,
 )
 from reverie.memory.postgres.database import Connection, Database, patiently
-from reverie.memory.postgres.history import PostgresHistory
 from reverie.memory.postgres.rows import (
     Indexing,
     NewRevision,
+    PostgresHistory,
     ProjectRow,
     add_revision,
     index_nothing,

@@ -1,20 +1,28 @@
-"""HTTP to a Reverie service: one key, retries that cannot double a write, errors as ours."""
+"""HTTP to a Reverie service: one key, retries that cannot double a write, errors as ours; a memory's history and its lease there."""
 
 from __future__ import annotations
 
 import http.client
 import json
+import os
 import secrets
 import ssl
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import quote, urlsplit
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+from urllib.parse import quote, urlencode, urlsplit
 
-from reverie.errors import InputError, StorageError, WriteConflict
+from reverie.errors import InputError, ReverieError, StorageError, WriteConflict
+from reverie.files.locks import this_host
+from reverie.memory.derived_history import DerivedHistory
+from reverie.memory.format.revisions import WRITERS, Author, Revision, Writer
+from reverie.memory.history import GitHistory
+from reverie.memory.store import DreamLock
+from reverie.ports import Clock
 
 _SECONDS = 10.0
 # Pauses before a write is tried again, such as while the service or its database restarts.
@@ -186,3 +194,135 @@ def _field(reply: Reply, name: str) -> str:
     except ValueError:
         return ""
     return str(data.get(name) or "") if isinstance(data, dict) else ""
+
+
+DREAM = "dream"
+# As long as a lock in files is respected.
+_LEASE_SECONDS = 3_600
+
+
+class LeasedLock:
+    """The lease for dreams of a service's memory, beside the lock of this machine.
+
+    What a dream writes names the lease (`told`): the service refuses it if another has it by then.
+    """
+
+    def __init__(self, service: ServiceConnection, project: str, held: DreamLock) -> None:
+        self._service = service
+        self._path = f"{project}/leases/{DREAM}"
+        self._held = held
+        self._holder = f"{this_host()}/{os.getpid()}/{secrets.token_hex(4)}"
+        self.told: dict[str, str] | None = None
+
+    def take(self) -> bool:
+        """Take or renew it; False while another holder has it."""
+        try:
+            self._service.send(
+                "PUT", self._path, {"holder": self._holder, "seconds": _LEASE_SECONDS}
+            )
+        except ServiceRefused as error:
+            if error.status == 409:
+                return False
+            raise
+        self.told = {"name": DREAM, "holder": self._holder}
+        return True
+
+    @property
+    def is_ours(self) -> bool:
+        return self._held.is_ours and self.take()
+
+    def release(self, end: Literal["completed", "failed", "killed"]) -> object:
+        """Release both; a service that is away lets its lease lapse."""
+        if self.told is not None:
+            self.told = None
+            with suppress(ReverieError):
+                self._service.send("DELETE", f"{self._path}?holder={quote(self._holder)}", {})
+        return self._held.release(end)
+
+
+_PAGE = 200
+# Reading a history is worth waiting for a service that restarts.
+_TRIES = 4
+
+
+class ServiceHistory(DerivedHistory, GitHistory):
+    """Asks the service for revisions and contents; it has no git directory of its own."""
+
+    def __init__(
+        self,
+        service: ServiceConnection,
+        path: Callable[[], str],
+        clock: Clock,
+        nowhere: Path,
+    ) -> None:
+        GitHistory.__init__(self, nowhere, clock)
+        self._service = service
+        self._path = path
+        self._contents: dict[str, bytes] = {}
+        self._files: dict[str, dict[str, Any]] = {}
+
+    def log(self, file: str | None = None) -> Iterator[Revision]:
+        cursor: str | None = "0"
+        while cursor is not None:
+            asked = {"limit": _PAGE, "cursor": cursor, **({} if file is None else {"file": file})}
+            found = self._asked(f"/revisions?{urlencode(asked)}")
+            yield from map(revision_of, found["revisions"])
+            cursor = found["cursor"]
+
+    def files(self, revision: str | None = None) -> dict[str, str]:
+        if revision is None:
+            newest = next(self.log(), None)
+            return {} if newest is None else self.files(newest.id)
+        return dict(self._at(revision)["files"])
+
+    def parents(self, revision: str) -> tuple[str, ...]:
+        return tuple(self._at(revision)["parents"])
+
+    def content(self, wanted: str) -> bytes | None:
+        if wanted not in self._contents:
+            try:
+                reply = self._service.get(f"{self._path()}/contents/{wanted}", tries=_TRIES)
+            except InputError:
+                return None
+            self._contents[wanted] = reply.raw
+        return self._contents[wanted]
+
+    def _at(self, revision: str) -> dict[str, Any]:
+        if revision not in self._files:
+            self._files[revision] = self._asked(f"/revisions/{revision}")
+        return self._files[revision]
+
+    def _asked(self, what: str) -> Any:
+        return self._service.get(f"{self._path()}{what}", tries=_TRIES).data
+
+    @property
+    def is_empty(self) -> bool:
+        return DerivedHistory.is_empty.fget(self)  # type: ignore[attr-defined,no-any-return]
+
+    def record(self, files: Mapping[str, bytes | None], author: Author, summary: str) -> NoReturn:
+        raise InputError("the service keeps this history; `reverie migrate` copies it to files")
+
+    def rewrite(self, *arguments: object, **options: object) -> NoReturn:
+        raise InputError("the service rewrites this history, by `forget --everywhere`")
+
+    def forget_copies(self) -> None:
+        """Read everything again: the history was rewritten."""
+        self._contents.clear()
+        self._files.clear()
+
+
+def revision_of(data: Mapping[str, Any]) -> Revision:
+    """A revision as the service tells it."""
+    told = data["author"]
+    writer: Writer = next((known for known in WRITERS if known == told.get("writer")), "user")
+    author = Author(
+        writer,
+        told.get("session", ""),
+        tuple(told.get("messages", ())),
+        told.get("model", ""),
+        told.get("dream", ""),
+        tuple(told.get("undoes", ())),
+        told.get("proposal", ""),
+    )
+    files = data.get("changed") or data["files"]
+    return Revision(data["id"], data["at"], author, data["summary"], tuple(files))

@@ -1,7 +1,14 @@
-"""Open memories of a service: which space and project, and where their copies are."""
+"""Open memories and inboxes that a service keeps: which space and project, and where their copies are.
+
+The folder is a copy of what waits. A decision goes to the service first, so that a proposal is
+decided once for all. What is proposed while the service is away waits here and is sent later.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,11 +16,13 @@ from typing import Any
 
 from reverie.errors import InputError
 from reverie.files.atomic import read_json, slug, write_json
+from reverie.memory.format.proposals import Item, NotKept, Offered, Proposal, item_to_json
 from reverie.memory.format.taxonomy import MemoryScope
+from reverie.memory.inbox import Contents, Inbox
 from reverie.memory.locations import MemoryLocation
-from reverie.memory.service.connection import ServiceAway, ServiceConnection, quoted
+from reverie.memory.service.connection import ServiceAway, ServiceConnection, ServiceRefused, quoted
 from reverie.memory.service.store import FRESH, ServiceStore
-from reverie.ports import Clock
+from reverie.ports import Clock, Scrubber
 
 SERVICES = "services"
 PERSON = "person"
@@ -77,3 +86,129 @@ class Service:
         path = f"/v1/projects/{self.connection.send('PUT', asked, {}).data['project']}"
         write_json(record, {"path": path, "name": name, "space": space})
         return path
+
+
+UNSENT = "inbox-unsent.json"
+_GONE = 404
+
+
+class ServiceInbox(Inbox):
+    """The proposals of one project at a service; `path` asks for the project's path in the API."""
+
+    def __init__(
+        self,
+        folder: Path,
+        clock: Clock,
+        scrubber: Scrubber,
+        service: ServiceConnection,
+        path: Callable[[], str],
+    ) -> None:
+        super().__init__(folder, clock, scrubber)
+        self._service = service
+        self._project = path
+        self._unsent = folder.with_name(UNSENT)
+        self._looked: float | None = None
+
+    # --- the copy ---
+
+    def follow(self, *, now: bool = False) -> None:
+        """Bring the copy up to date; while the service is away it stays as it is."""
+        if not now and self._looked is not None and time.monotonic() - self._looked < FRESH:
+            return
+        self._looked = time.monotonic()
+        with suppress(ServiceAway):
+            for id_ in self._waiting_to_be_sent():
+                item = self._kept(id_)
+                if item is not None:
+                    self._offer(item)
+                self._mark_sent(id_)
+            self._copy()
+
+    def _copy(self) -> None:
+        listed = self._service.get(f"{self._project()}/proposals").data["proposals"]
+        waiting = {str(one["id"]): one["item"] for one in listed}
+        with self._alone():
+            kept = {*waiting, *self._waiting_to_be_sent()}
+            for name in self._names():
+                if (id_ := name.removesuffix(".json")) not in kept:
+                    self._unlink(id_)
+            for id_, item in waiting.items():
+                if self.is_id(id_) and read_json(self._path(id_)) != item:
+                    write_json(self._path(id_), item)
+
+    def contents(self) -> Contents:
+        self.follow()
+        return super().contents()
+
+    def count(self) -> int:
+        self.follow()
+        return super().count()
+
+    def get(self, id_: str) -> Item | None:
+        self.follow()
+        return self._kept(id_)
+
+    # --- proposing ---
+
+    def put(self, proposal: Proposal) -> Offered:
+        self.follow()
+        item = super().put(proposal)
+        if isinstance(item, NotKept):
+            return item
+        try:
+            offered = self._offer(item)
+        except ServiceAway:
+            write_json(self._unsent, [*self._waiting_to_be_sent(), item.id])
+            return item
+        return item if offered else NotKept("it was decided before", rejected=True)
+
+    def _offer(self, item: Item) -> bool:
+        """Send a proposal; one that was decided elsewhere no longer waits here."""
+        reply = self._send("PUT", item.id, item_to_json(item))
+        if not reply:
+            super().remove(item.id)
+        return reply
+
+    def _send(self, method: str, id_: str, body: object) -> bool:
+        told = self._service.send(method, f"{self._project()}/proposals/{id_}", body, tries=2)
+        return bool((told.data or {}).get("offered", True))
+
+    def _waiting_to_be_sent(self) -> list[str]:
+        known = read_json(self._unsent)
+        return [one for one in known if isinstance(one, str)] if isinstance(known, list) else []
+
+    def _mark_sent(self, id_: str) -> None:
+        write_json(self._unsent, [one for one in self._waiting_to_be_sent() if one != id_])
+
+    # --- deciding ---
+
+    def remove(self, id_: str) -> bool:
+        return self._told("DELETE", id_, {}) and super().remove(id_)
+
+    def settle(self, id_: str) -> bool:
+        return self._told("POST", id_, {"state": "approved"}) and super().settle(id_)
+
+    def reject(self, id_: str) -> bool:
+        return self._told("POST", id_, {"state": "rejected"}) and super().reject(id_)
+
+    def bring_back(self, id_: str) -> bool:
+        if not self._told("POST", id_, {"state": "waiting"}):
+            return False
+        super().bring_back(id_)
+        self.follow(now=True)
+        return self.get(id_) is not None
+
+    def _told(self, method: str, id_: str, body: object) -> bool:
+        """Whether the service knows the proposal; its decision is made there."""
+        self.follow()
+        if not self.is_id(id_):
+            return False
+        try:
+            self._send(method, id_, body)
+        except ServiceRefused as error:
+            if error.status != _GONE:
+                raise
+            return False
+        except ServiceAway as error:
+            raise InputError(f"{error}; decide when it is back") from error
+        return True

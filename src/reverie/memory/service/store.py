@@ -30,9 +30,13 @@ from reverie.memory.format.revisions import Author, Change, Drop, Put, Revision,
 from reverie.memory.format.taxonomy import APART
 from reverie.memory.history import GitHistory
 from reverie.memory.reading import Stored
-from reverie.memory.service.connection import ServiceAway, ServiceConnection
-from reverie.memory.service.history import ServiceHistory, revision_of
-from reverie.memory.service.lease import LeasedLock
+from reverie.memory.service.connection import (
+    LeasedLock,
+    ServiceAway,
+    ServiceConnection,
+    ServiceHistory,
+    revision_of,
+)
 from reverie.memory.store import BY_HAND, DreamLock, FileStore, check_size, unchanged
 from reverie.memory.sync.merging import name_beside
 from reverie.ports import Clock

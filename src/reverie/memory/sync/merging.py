@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 import pygit2
 
 from reverie.errors import ReverieError, StorageError, WriteConflict
-from reverie.memory.adoption import identify
 from reverie.memory.directory import Directory
 from reverie.memory.format import index as indexes
 from reverie.memory.format.index import Index
@@ -28,6 +27,7 @@ from reverie.memory.locations import (
     continued,
     has_memory,
     holder_of,
+    identify,
     read_identity,
     write_identity,
 )

@@ -13,16 +13,17 @@ from dataclasses import replace
 
 from reverie.context.user_messages import is_request
 from reverie.core.messages import Message
-from reverie.learning.extraction.rules import asides, doubts, plain
-from reverie.learning.extraction.rules.confirmations import (
+from reverie.learning.extraction.candidates import Add, Candidate, Delete
+from reverie.learning.extraction.rules import doubts, plain
+from reverie.learning.extraction.rules.cues import CUES, Cue
+from reverie.learning.extraction.rules.sentences import (
     LONGEST_SENTENCE,
     confirmed,
+    facts,
     sentences,
     to_the_point,
 )
-from reverie.learning.extraction.rules.cues import CUES, Cue
 from reverie.learning.extraction.speech import LONGEST_SPEECH, passages, unquoted
-from reverie.learning.extraction.values import Add, Candidate, Delete
 from reverie.memory.format.kinds import infer_type
 from reverie.memory.format.taxonomy import MemoryType
 
@@ -189,7 +190,7 @@ def _plain(message: Message, sentence: str, earlier: tuple[str, ...]) -> Candida
         ):
             body = plain.content(to_the_point(clause))
             return _lasting(message, body, infer_type(body), sentence)
-    for fact in asides.facts(sentence):
+    for fact in facts(sentence):
         blotted = unquoted(fact)
         if not (doubts.hedged(blotted) or doubts.about_sentence(blotted, "plain", ())):
             return _lasting(message, fact, infer_type(fact), sentence)

@@ -1,4 +1,4 @@
-"""Decides what a candidate does to existing memories: add, update, supersede, delete or nothing. Pure.
+"""Candidates for memory: what they are, and what they do to existing memories (add, update, supersede, delete, nothing). Pure.
 
 Two values of one thing are never merged, and likeness alone never retires a memory: a supersession
 needs the person's own words for it ("from now on", "no longer", "instead of …"), or a claim that
@@ -9,21 +9,81 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
-from reverie.learning.extraction.values import (
-    Add,
-    Candidate,
-    Delete,
-    Known,
-    Noop,
-    Operation,
-    Supersede,
-    Update,
-)
-from reverie.learning.extraction.word_lists import IDLE
+from reverie.learning.extraction.questions import IDLE
+from reverie.memory.format.manifest import ManifestEntry
+from reverie.memory.format.taxonomy import MemoryType
 from reverie.text.likeness import Likeness, Match, related
 from reverie.text.statements import sentences
+
+# The author, for trust: everything that is by neither of the two speakers counts as a tool's.
+Voice: TypeAlias = Literal["user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """A new memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """The same fact with more detail: change the file."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Supersede:
+    """Another value of the same thing: keep both, and mark the old one as replaced."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Forget a memory. Without a file, `decide` finds the memory that is meant."""
+
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Noop:
+    """Nothing to do, and why; `file` is the memory that already says so."""
+
+    reason: str = ""
+    file: str = ""
+
+
+Operation: TypeAlias = Add | Update | Supersede | Delete | Noop
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A possible memory: its text, author, source messages and the words that support it."""
+
+    text: str
+    type: MemoryType
+    sources: tuple[str, ...]
+    origin: Voice
+    operation: Operation = field(default_factory=Add)
+    name: str = ""
+    description: str = ""
+    evidence: str = ""
+    # Why the words, though in the person's message, may be by another author.
+    doubt: str = ""
+    # Other words people will ask by.
+    cues: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An existing memory."""
+
+    entry: ManifestEntry
+    body: str = ""
+
 
 # A question in the inbox costs a person more than a line of `remember`, and a fact kept twice does less
 # harm than an outdated one.
