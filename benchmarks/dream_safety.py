@@ -37,6 +37,7 @@ from reverie.learning.dreaming.gates import lock_of
 from reverie.learning.dreaming.judging import RecallProber
 from reverie.learning.dreaming.review import Report
 from reverie.learning.dreaming.service import acquired
+from reverie.memory.directory import Scratch
 from reverie.memory.format import topic as topics
 from reverie.memory.format.index import Index, pointer_to
 from reverie.memory.format.manifest import INDEX_FILE
@@ -44,7 +45,6 @@ from reverie.memory.format.revisions import Author, Change, Drop, Put
 from reverie.memory.format.topic import Topic
 from reverie.memory.history import GitHistory
 from reverie.memory.locations import MemoryLocation
-from reverie.memory.scratch import Scratch
 from reverie.memory.secrets.scrubber import SecretScrubber
 from reverie.memory.store import FileStore
 from reverie.recall import queries

@@ -79,7 +79,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "tests/learning/test_consolidate_lock.py",
     ),
     "reverie.learning.dreaming.changes": ("tests/learning/test_dream_merge.py",),
-    "reverie.learning.extraction.cursor": (
+    "reverie.learning.extraction.reading": (
         "tests/learning/test_extraction_cursor.py",
         "tests/learning/test_extraction.py",
     ),

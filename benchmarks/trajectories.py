@@ -19,8 +19,7 @@ from typing import Any, TypeAlias
 from reverie.conversation import transcripts
 from reverie.conversation.cache_report import Replay, replay
 from reverie.conversation.records import Compacted, HeadFrozen, Opened, Record, Said, Used
-from reverie.core.codec import parse_time
-from reverie.core.messages import Block, Message, Text, ToolResult, ToolUse, new_message
+from reverie.core.messages import Block, Message, Text, ToolResult, ToolUse, new_message, parse_time
 from reverie.core.request import Head, head_segments
 from reverie.core.usage import Usage
 from reverie.core.window import DEFAULT_WINDOW, Window, block_tokens

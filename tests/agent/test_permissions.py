@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reverie.agent.kit import todo_tool
-from reverie.agent.kit.bash import bash_tool
+from reverie.agent.kit import bash_tool, todo_tool
 from reverie.agent.kit.editing import write_tool
 from reverie.agent.permissions import (
     ALLOWED,

@@ -9,8 +9,9 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from tests.core.build import conversations, texts
 
-from reverie.context.compaction import Compaction, CompactionTools, Failed, Situation, run
+from reverie.context.compaction import CompactionTools, run
 from reverie.context.compaction.parts import TITLES
+from reverie.context.compaction.plan import Compaction, Failed, Situation
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.transcript import open_tool_uses, pairing
 from reverie.core.window import Window, message_tokens

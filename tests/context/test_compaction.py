@@ -24,17 +24,10 @@ from tests.context.compacting import (
 from tests.core.build import call, conversations, filler, model, result, user
 
 from reverie.context import user_messages
-from reverie.context.compaction import (
-    Compaction,
-    CompactionTools,
-    Failed,
-    From,
-    Notes,
-    Restorable,
-    Running,
-    UpTo,
-)
-from reverie.context.facts import Todo
+from reverie.context.compaction import CompactionTools
+from reverie.context.compaction.parts import Restorable, Running
+from reverie.context.compaction.plan import Compaction, Failed, From, Notes, UpTo
+from reverie.context.facts.outcomes import Todo
 from reverie.context.user_messages import carried
 from reverie.core.messages import (
     Attachment,

@@ -6,11 +6,23 @@ from tests.context.compacting import BIG, SMALL, compacted, situation, threaded
 from tests.context.saying import did, edit, failed, model, ran, read, story, user
 from tests.core.build import filler, texts
 
-from reverie.context.compaction import Restorable, Running
-from reverie.context.compaction.parts import TITLES, body_of, cut_sections, is_summary, worded
-from reverie.context.compaction.restore import Obligations, render, restored, wanted, whole_files
+from reverie.context.compaction.parts import (
+    TITLES,
+    Obligations,
+    Restorable,
+    Running,
+    body_of,
+    cut_sections,
+    is_summary,
+    render_obligations,
+    restored,
+    wanted,
+    whole_files,
+    worded,
+)
 from reverie.context.compaction.summarize import extract
-from reverie.context.facts import Todo, read_facts
+from reverie.context.facts import read_facts
+from reverie.context.facts.outcomes import Todo
 from reverie.core.messages import Attachment, new_message
 from reverie.core.window import text_tokens
 
@@ -24,7 +36,7 @@ class TestObligations:
     )
 
     def test_all_that_is_owed(self):
-        assert render(self.owed, 1_000).text.split("\n\n")[1:] == [
+        assert render_obligations(self.owed, 1_000).text.split("\n\n")[1:] == [
             "The user's last request, word for word:\n> please fix\n> the parser",
             "Open todos:\n- read it (pending)\n- mend it (in progress)",
             "Running now:\n- a1: explorer: reads the docs",
@@ -32,16 +44,16 @@ class TestObligations:
         ]
 
     def test_nothing_owed_is_nothing_said(self):
-        assert render(Obligations(todos=(Todo("x", "completed"),)), 1_000) is None
+        assert render_obligations(Obligations(todos=(Todo("x", "completed"),)), 1_000) is None
 
     def test_a_long_request_is_not_said_twice(self):
-        text = render(Obligations(filler(2_000)), 1_000).text
+        text = render_obligations(Obligations(filler(2_000)), 1_000).text
         assert "last of their messages" in text
         assert "wordword" not in text
 
     def test_it_fits_any_room(self):
         many = Obligations("x", tuple(Todo(f"todo {n}") for n in range(500)))
-        assert text_tokens(render(many, 100).text) <= 100
+        assert text_tokens(render_obligations(many, 100).text) <= 100
 
 
 class TestFiles:

@@ -6,8 +6,16 @@ from hypothesis import strategies as st
 from tests.context.compacting import BIG, SMALL, compacted, situation, threaded, tokens
 from tests.core.build import call, conversations, filler, model, result, results, user
 
-from reverie.context.compaction import From, NoPlan, Plan, UpTo, Whole, plan
-from reverie.context.compaction.plan import Covered, unanswered
+from reverie.context.compaction.plan import (
+    Covered,
+    From,
+    NoPlan,
+    Plan,
+    UpTo,
+    Whole,
+    plan,
+    unanswered,
+)
 from reverie.core.messages import Message
 from reverie.core.transcript import pairing, safe_cuts
 from reverie.core.window import Window

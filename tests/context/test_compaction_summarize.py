@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.context.compacting import BIG, REPLY, compacted, saying, situation, threaded, tokens
 from tests.core.build import call, conversations, filler, model, result, user
 
-from reverie.context.compaction import From, Plan, Whole, plan
 from reverie.context.compaction.parts import TITLES, Parts
+from reverie.context.compaction.plan import From, Plan, Whole, plan
 from reverie.context.compaction.summarize import (
     NoSummary,
     Task,

@@ -4,7 +4,7 @@ import pytest
 from tests.context.compacting import BIG, SMALL
 
 from reverie.context import NotDue
-from reverie.context.compaction import Due, due
+from reverie.context.compaction.plan import Due, due
 
 AT_THRESHOLD = BIG.compaction
 

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from tests.context.saying import did, edit, failed, model, ran, read, story, user
 from tests.core.build import conversations, messages
 
-from reverie.context.facts import Command, FactCollector, FileTouch, Todo, read_facts
+from reverie.context.facts import MOST_FILES, FactCollector, read_facts
 from reverie.context.facts.calls import action_of, command_parts, only_looks
-from reverie.context.facts.keeper import MOST_FILES
-from reverie.context.facts.outcomes import outcome_of
+from reverie.context.facts.outcomes import Command, FileTouch, Todo, outcome_of
 from reverie.context.user_messages import render
 from reverie.core.messages import Message, Text, ToolResult, ToolUse, new_message
 from reverie.core.transcript import INTERRUPTED

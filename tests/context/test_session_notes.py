@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from tests.context.saying import did, edit, failed, model, ran, read, story, user
 from tests.core.build import texts as hurtful
 
-from reverie.context.facts import Facts, read_facts
+from reverie.context.facts import read_facts
+from reverie.context.facts.outcomes import Facts
 from reverie.context.session_notes import (
     DRAFT_TOKENS,
     MARK,

@@ -6,7 +6,8 @@ import pytest
 from tests.context.saying import edit, ran, story, user
 
 from reverie.context import NotDue
-from reverie.context.facts import Facts, read_facts
+from reverie.context.facts import read_facts
+from reverie.context.facts.outcomes import Facts
 from reverie.context.session_notes import (
     MARK,
     Notes,

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from tests.core.build import texts as hurtful
 
 from reverie.context.user_messages import LABEL, carried, is_request, parse, render
-from reverie.core.codec import block_from_json, block_to_json, dump
 from reverie.core.messages import (
     Attachment,
     Document,
@@ -15,6 +14,9 @@ from reverie.core.messages import (
     Message,
     Text,
     ToolResult,
+    block_from_json,
+    block_to_json,
+    dump,
     new_message,
 )
 

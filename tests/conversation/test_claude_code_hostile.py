@@ -17,7 +17,7 @@ from reverie.conversation import claude_code, transcripts
 from reverie.conversation.cache_report import replay
 from reverie.conversation.journal import Loaded
 from reverie.conversation.state import SessionState, window_fill
-from reverie.core.codec import message_to_json
+from reverie.core.messages import message_to_json
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from reverie.conversation.record_json import parse, render
 from reverie.conversation.records import HeadFrozen, MemoriesShown, Opened, Record, Redacted, Said
 from reverie.conversation.redaction import WHY, redacted
 from reverie.conversation.state import SessionState
-from reverie.core.codec import dump
-from reverie.core.messages import Attachment, Text, Thinking, ToolUse, new_message
+from reverie.core.messages import Attachment, Text, Thinking, ToolUse, dump, new_message
 from reverie.core.request import Head
 from reverie.core.usage import Prices
 from reverie.memory.format.traces import MARK, Traces

@@ -13,7 +13,7 @@ from tests.conversation.build import AT, FULL_HEAD, HELLO, RECORDS
 
 from reverie.conversation.record_json import parse, render
 from reverie.conversation.records import HeadFrozen, Opened, Record, Unknown
-from reverie.core.codec import dump
+from reverie.core.messages import dump
 from reverie.errors import TranscriptError
 
 json_values = st.recursive(

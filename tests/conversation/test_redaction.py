@@ -25,7 +25,6 @@ from reverie.conversation.records import (
     Used,
 )
 from reverie.conversation.state import SessionState
-from reverie.core.codec import dump
 from reverie.core.messages import (
     Attachment,
     Block,
@@ -36,6 +35,7 @@ from reverie.core.messages import (
     Thinking,
     ToolResult,
     ToolUse,
+    dump,
     new_message,
 )
 from reverie.core.request import Request

@@ -8,16 +8,21 @@ import pytest
 from hypothesis import given
 from tests.core.build import blocks, messages, texts
 
-from reverie.core.codec import (
+from reverie.core.messages import (
+    Document,
+    Image,
+    Text,
+    Thinking,
+    ToolResult,
     block_from_json,
     block_to_json,
     dump,
     iso_time,
     message_from_json,
     message_to_json,
+    new_message,
     parse_time,
 )
-from reverie.core.messages import Document, Image, Text, Thinking, ToolResult, new_message
 from reverie.errors import TranscriptError
 
 

@@ -14,12 +14,12 @@ from reverie.learning.dreaming.changes import Reindexed, merged, typed
 from reverie.learning.dreaming.gates import FILE, ConsolidateLock, Held
 from reverie.learning.dreaming.tidy import tidied
 from reverie.memory import git_trees, packing
+from reverie.memory.directory import Scratch
 from reverie.memory.format import index as indexes
 from reverie.memory.format.index import Index, Pointer
 from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.revisions import Author, Drop, Put
 from reverie.memory.history import GitHistory
-from reverie.memory.scratch import Scratch
 from reverie.memory.store import FileStore
 
 ME = Author("main", session="s1", messages=("m1",), model="test-model")

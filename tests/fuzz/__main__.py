@@ -21,7 +21,7 @@ _LONGEST = 16_384
 _WATCHED = [
     "reverie.agent.shell_commands",
     "reverie.clients.hooks",
-    "reverie.core.codec",
+    "reverie.core.messages",
     "reverie.learning.extraction",
     "reverie.memory.changes.imports",
     "reverie.memory.format.frontmatter",

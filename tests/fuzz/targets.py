@@ -23,8 +23,7 @@ from reverie.clients.hooks.events import Context, Instructions, Nothing, Replace
 from reverie.clients.mcp.answers import Caller, sendable
 from reverie.clients.mcp.tools import TOOLS, checked
 from reverie.conversation import claude_code, codex, journal, record_json
-from reverie.core.codec import dump
-from reverie.core.messages import Text, new_message
+from reverie.core.messages import Text, dump, new_message
 from reverie.errors import InputError, TranscriptError
 from reverie.learning.extraction import find, plan
 from reverie.learning.extraction.speech import passages

@@ -10,7 +10,7 @@ from reverie.learning.dreaming.checks import (
     CheckContext,
     differs_in_value,
 )
-from reverie.learning.extraction.cursor import Utterance
+from reverie.learning.extraction.reading import Utterance
 from reverie.memory.format.manifest import INDEX_FILE
 
 PORT = memory("The port of the harbour service is 8080.")

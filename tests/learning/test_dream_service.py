@@ -26,10 +26,10 @@ from reverie.learning.dreaming.service import (
 )
 from reverie.memory.changes.draft import NewMemory, Remembered
 from reverie.memory.changes.undo import of_dream, undo
+from reverie.memory.directory import Scratch
 from reverie.memory.format import topic as topics
 from reverie.memory.format.revisions import Author
 from reverie.memory.opening import OpenMemory
-from reverie.memory.scratch import Scratch
 from reverie.workspace import Workspace
 
 PORT = "The port of the harbour service is 8080."

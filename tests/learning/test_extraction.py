@@ -21,9 +21,9 @@ from reverie.learning.extraction.candidates import (
     decide,
     rivals,
 )
-from reverie.learning.extraction.cursor import utterances
 from reverie.learning.extraction.fork import proposed
 from reverie.learning.extraction.prompts import Team, cited, directive
+from reverie.learning.extraction.reading import utterances
 from reverie.learning.extraction.speech import own_words
 from reverie.learning.extraction.support import Supported, Unsupported, support
 from reverie.memory.format import topic

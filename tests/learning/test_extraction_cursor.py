@@ -9,7 +9,7 @@ from tests.context.saying import did, edit, model, ran, read, story, user
 from reverie.context import NotDue
 from reverie.context.user_messages import LABEL
 from reverie.core.messages import Attachment, Document, Message, Text, ToolResult, new_message
-from reverie.learning.extraction.cursor import (
+from reverie.learning.extraction.reading import (
     Conditions,
     Due,
     Utterance,

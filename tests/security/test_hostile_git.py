@@ -10,7 +10,7 @@ from tests.agent.workplaces import tool
 from tests.place import git
 from tests.security.hostile_git import HOSTILE, READS, made_hostile, repository
 
-from reverie.agent.kit.bash import bash_tool
+from reverie.agent.kit import bash_tool
 from reverie.agent.permissions import Allowed, Call, by_mode
 from reverie.agent.shell_commands import reads_only
 from reverie.agent.tools import Workplace

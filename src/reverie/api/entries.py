@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from reverie.api.history import read_history
 from reverie.api.importing import ImportPlan, plan_import, read_path
-from reverie.core.codec import iso_time
-from reverie.core.messages import new_message
+from reverie.core.messages import iso_time, new_message
 from reverie.core.usage import EXTRACT
 from reverie.errors import InputError
 from reverie.files import atomic

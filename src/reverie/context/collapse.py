@@ -13,8 +13,9 @@ from typing import TypeAlias
 
 from reverie.agent.tools import Access, Arguments, Tool, Workplace
 from reverie.context import NotDue, user_messages
-from reverie.context.facts import Facts, read_facts
+from reverie.context.facts import read_facts
 from reverie.context.facts.calls import shortened
+from reverie.context.facts.outcomes import Facts
 from reverie.context.user_messages import clipped
 from reverie.core.foreign_text import quoted
 from reverie.core.messages import Attachment, Message, Text, new_message

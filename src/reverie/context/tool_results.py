@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from reverie.context import NotDue
-from reverie.context.previews import Kind, counted, preview
+from reverie.context.previews import Kind, counted, json_document, preview
 from reverie.context.previews.failures import at_line_end, split
-from reverie.context.previews.shapes import json_document
 from reverie.core.messages import Message, Text, ToolResult
 from reverie.core.window import text_tokens
 from reverie.errors import StorageError

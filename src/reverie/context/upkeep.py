@@ -12,20 +12,12 @@ from pathlib import Path
 from reverie.agent.fork import Forks, Task
 from reverie.agent.toolbox import Toolbox
 from reverie.context import NotDue, compaction, microcompaction, tool_results
-from reverie.context.compaction import (
-    Compaction,
-    CompactionTools,
-    Failed,
-    Mode,
-    Situation,
-    Trigger,
-    Whole,
-    lean,
-)
+from reverie.context.compaction import CompactionTools, FileReader, lean
 from reverie.context.compaction.lean import LeanPolicy, Moment
-from reverie.context.compaction.run import FileReader
-from reverie.context.facts import Todo
+from reverie.context.compaction.plan import Compaction, Failed, Mode, Situation, Trigger, Whole
+from reverie.context.compaction.plan import due as compaction_due
 from reverie.context.facts.calls import action_of, prints_files
+from reverie.context.facts.outcomes import Todo
 from reverie.context.microcompaction import (
     Clear,
     EditCache,
@@ -125,7 +117,7 @@ class Upkeep:
     async def compact(self) -> None:
         """Layers 3 and 4: replace what no longer fits by a summary."""
         state = self.conversation.state
-        verdict = compaction.due(
+        verdict = compaction_due(
             state.tokens,
             self.window,
             state.compaction_failures,

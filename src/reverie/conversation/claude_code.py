@@ -16,7 +16,6 @@ from typing import Any
 
 from reverie.conversation.journal import Loaded, read_lines
 from reverie.conversation.records import Compacted, Opened, Record, Said, Used
-from reverie.core.codec import parse_time
 from reverie.core.messages import (
     Attachment,
     Block,
@@ -30,6 +29,7 @@ from reverie.core.messages import (
     Thinking,
     ToolResult,
     ToolUse,
+    parse_time,
 )
 from reverie.core.usage import Usage
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from reverie.conversation.journal import Loaded, read_lines
 from reverie.conversation.records import Compacted, Opened, Record, Said
-from reverie.core.codec import parse_time
 from reverie.core.messages import (
     Attachment,
     Block,
@@ -27,6 +26,7 @@ from reverie.core.messages import (
     ToolResult,
     ToolUse,
     new_message,
+    parse_time,
 )
 
 Json = dict[str, Any]

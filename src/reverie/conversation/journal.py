@@ -24,7 +24,7 @@ from typing import Any
 from reverie.conversation.record_json import parse
 from reverie.conversation.records import Record
 from reverie.conversation.redaction import lines
-from reverie.core.codec import dump
+from reverie.core.messages import dump
 from reverie.core.request import wire_text
 from reverie.errors import StorageError, TranscriptError
 from reverie.events import Announce, TroubleNoted, no_listener

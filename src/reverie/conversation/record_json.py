@@ -32,8 +32,7 @@ from reverie.conversation.records import (
     Unknown,
     Used,
 )
-from reverie.core.codec import iso_time, message_from_json, message_to_json, parse_time
-from reverie.core.messages import Text
+from reverie.core.messages import Text, iso_time, message_from_json, message_to_json, parse_time
 from reverie.core.request import (
     ClearThinking,
     ClearToolUses,

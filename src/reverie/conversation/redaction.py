@@ -16,8 +16,7 @@ from typing import Any
 
 from reverie.conversation.record_json import render
 from reverie.conversation.records import Json, Record, Redacted
-from reverie.core.codec import dump, message_from_json, message_to_json
-from reverie.core.messages import Message
+from reverie.core.messages import Message, dump, message_from_json, message_to_json
 from reverie.memory.format.traces import Traces
 from reverie.ports import Scrubber
 

@@ -11,9 +11,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from reverie.core.codec import block_to_json, dump
 from reverie.core.foreign_text import attribute, quoted
-from reverie.core.messages import Attachment, Block, Message, Text, new_message
+from reverie.core.messages import Attachment, Block, Message, Text, block_to_json, dump, new_message
 from reverie.core.usage import Usage
 from reverie.core.window import Ttl, block_tokens, json_tokens, message_tokens, text_tokens
 

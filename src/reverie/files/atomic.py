@@ -20,7 +20,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
-from reverie.core.codec import dump
+from reverie.core.messages import dump
 from reverie.errors import StorageError
 from reverie.logs import WithoutSecrets
 

@@ -28,7 +28,7 @@ from reverie.conversation.records import (
     ToolResultsCleared,
 )
 from reverie.conversation.state import SessionState
-from reverie.core.codec import parse_time
+from reverie.core.messages import parse_time
 from reverie.core.usage import Usage
 from reverie.errors import ReverieError
 from reverie.learning.runs import alarm_of, runs_of

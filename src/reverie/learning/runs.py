@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.core.codec import dump
+from reverie.core.messages import dump
 from reverie.files import atomic
 from reverie.files.atomic import make_private, read_json, write_json
 

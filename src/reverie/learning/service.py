@@ -26,11 +26,12 @@ from reverie.learning.extraction.candidates import (
     Supersede,
     Update,
 )
-from reverie.learning.extraction.cursor import Utterance, utterances
 from reverie.learning.extraction.fork import Settled, settle
+from reverie.learning.extraction.reading import Utterance, utterances
 from reverie.learning.runs import Run, note_run
 from reverie.memory.changes.draft import Declined, Remembered
 from reverie.memory.changes.undo import Forgotten, approve
+from reverie.memory.directory import Scratch
 from reverie.memory.format import instructions as learning_instructions
 from reverie.memory.format import manifest, topic
 from reverie.memory.format.instructions import FILE, LearningInstructions
@@ -40,7 +41,6 @@ from reverie.memory.format.proposals import Operation as OperationName
 from reverie.memory.format.revisions import Author
 from reverie.memory.format.taxonomy import split
 from reverie.memory.format.topic import Topic
-from reverie.memory.scratch import Scratch
 from reverie.recall.past_sessions import conversations
 from reverie.recall.service import choose_embedder, open_ranker
 from reverie.text.likeness import MOST_WEIGHED

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from reverie.core.codec import dump
+from reverie.core.messages import dump
 from reverie.files import atomic
 from reverie.files.atomic import read_json, write_json
 from reverie.memory.format.traces import Traces

@@ -19,10 +19,11 @@ from pygit2.enums import SortMode
 
 from reverie.errors import InputError
 from reverie.memory import packing
-from reverie.memory.blame import Blame, BlamedLine
+from reverie.memory.derived_history import Blame, BlamedLine
 from reverie.memory.format.revisions import (
     Author,
     Revision,
+    only_id,
     parse_message,
     render_message,
     version,
@@ -53,8 +54,6 @@ from reverie.ports import Clock
 
 MAIN = "refs/heads/main"
 PENDING = "refs/reverie/pending"
-
-SHORTEST_ID = 4
 
 _PART_OF_ID = re.compile(r"[0-9a-fA-F]{1,39}")
 # Ids of revisions in a commit message: complete, or the ten characters that users see.
@@ -304,31 +303,15 @@ class GitHistory:
     def _find(self, wanted: str) -> pygit2.Oid:
         head = self._require_head()
         if _PART_OF_ID.fullmatch(wanted):
-            return self._with_id(wanted, head)
+            # git's own search would also match the ids of files.
+            found_id = only_id(wanted, (str(one.id) for one in self._repo.walk(head)))
+            return pygit2.Oid(hex=found_id)
         expression = wanted.replace("HEAD", MAIN, 1) if wanted.startswith("HEAD") else wanted
         try:
             found: pygit2.Commit = self._repo.revparse_single(expression).peel(pygit2.Commit)
         except (KeyError, ValueError, pygit2.GitError) as error:
             raise InputError(f"no revision {wanted!r}; `reverie log` lists them") from error
         return found.id
-
-    def _with_id(self, start: str, head: pygit2.Oid) -> pygit2.Oid:
-        """The only revision whose id starts so; git's own search would also match files."""
-        if len(start) < SHORTEST_ID:
-            raise InputError(
-                f"{start!r} is too short for a revision; give at least {SHORTEST_ID} characters of "
-                "its id, as `reverie log` shows it"
-            )
-        wanted = start.lower()
-        fitting = [c.id for c in self._repo.walk(head) if str(c.id).startswith(wanted)]
-        if not fitting:
-            raise InputError(f"no revision {start!r}; `reverie log` lists them")
-        if len(fitting) > 1:
-            names = ", ".join(str(one)[:10] for one in fitting[:5])
-            raise InputError(
-                f"{start!r} matches {len(fitting)} revisions: {names}; give more of the id"
-            )
-        return fitting[0]
 
     def _commit(
         self, files: Mapping[str, bytes | None], author: Author, summary: str

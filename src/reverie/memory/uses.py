@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from reverie.core.codec import dump, iso_time
+from reverie.core.messages import dump, iso_time
 from reverie.errors import StorageError
 from reverie.files import atomic
 from reverie.files.atomic import make_private

@@ -18,7 +18,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from reverie.core.codec import dump, iso_time, parse_time
+from reverie.core.messages import dump, iso_time, parse_time
 from reverie.core.usage import Allowed, Caps, Decision, Entry, Purpose, Spent, Usage, decide
 from reverie.errors import StorageError
 from reverie.files.atomic import make_private

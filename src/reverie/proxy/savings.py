@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reverie.core.codec import dump, iso_time
+from reverie.core.messages import dump, iso_time
 from reverie.core.usage import Usage
 from reverie.files.atomic import make_private
 

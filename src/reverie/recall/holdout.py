@@ -12,7 +12,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from reverie.core.codec import dump
+from reverie.core.messages import dump
 from reverie.files.atomic import make_private
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from psycopg.types.json import Jsonb
 
 from reverie.api.history import read_history
 from reverie.conversation.redaction import clean_message
-from reverie.core.codec import message_from_json, message_to_json
-from reverie.core.messages import Message, new_message
+from reverie.core.messages import Message, message_from_json, message_to_json, new_message
 from reverie.errors import ReverieError
 from reverie.memory.postgres.database import Connection
 from reverie.memory.postgres.rows import ProjectRow

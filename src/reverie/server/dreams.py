@@ -25,10 +25,10 @@ from reverie.learning.dreaming.dream import DreamContext, Dreamer, run, tidy_dre
 from reverie.learning.dreaming.dreamer import Surroundings, dreamer_of
 from reverie.learning.dreaming.judging import RecallProber
 from reverie.learning.dreaming.review import End, Report, report_json, without_secrets
-from reverie.learning.extraction.cursor import Utterance, utterances
+from reverie.learning.extraction.reading import Utterance, utterances
+from reverie.memory.directory import Scratch
 from reverie.memory.format.revisions import Author, Revision
 from reverie.memory.postgres import sharing
-from reverie.memory.scratch import Scratch
 from reverie.server.conversations import messages_of
 from reverie.server.learning import JobStore, Learner, instructions_of
 from reverie.server.side_model import MEMORY, SideModel

@@ -14,7 +14,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from reverie.core.codec import message_from_json
+from reverie.core.messages import message_from_json
 from reverie.memory.cleaning import Cleaned
 from reverie.memory.forgetting import LOGS, MemoryForgetter, versions_of
 from reverie.memory.format.revisions import Author

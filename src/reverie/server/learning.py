@@ -27,6 +27,7 @@ from reverie.learning.service import MOST_LISTED, ScratchCopy, proposal_of, prop
 from reverie.memory.changes.draft import Remembered
 from reverie.memory.changes.keeper import Keeper
 from reverie.memory.changes.undo import Forgotten, approve
+from reverie.memory.directory import Scratch
 from reverie.memory.format import instructions, manifest
 from reverie.memory.format.instructions import LearningInstructions
 from reverie.memory.format.kinds import infer_scope
@@ -36,7 +37,6 @@ from reverie.memory.format.taxonomy import labelled, split
 from reverie.memory.postgres.database import Away, Connection
 from reverie.memory.postgres.rows import ProjectRow
 from reverie.memory.postgres.store import Meaning, PostgresStore, no_meaning
-from reverie.memory.scratch import Scratch
 from reverie.memory.service.opening import PERSON
 from reverie.server.conversations import messages_of
 from reverie.server.search import PostgresRecall, index_files, meaning_by

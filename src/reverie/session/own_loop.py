@@ -18,7 +18,6 @@ from typing import Protocol
 from reverie.agent.fork import calls_of
 from reverie.conversation.conversation import Asked, Assembled
 from reverie.conversation.records import Record, Rewound, Said
-from reverie.core.codec import block_to_json, dump
 from reverie.core.messages import (
     Attachment,
     Block,
@@ -28,6 +27,8 @@ from reverie.core.messages import (
     Thinking,
     ToolResult,
     ToolUse,
+    block_to_json,
+    dump,
     new_message,
 )
 from reverie.core.request import Reply, Request

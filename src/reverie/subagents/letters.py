@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from reverie.core.codec import dump
 from reverie.core.foreign_text import attribute, quoted
+from reverie.core.messages import dump
 
 Kind = Literal[
     "message",

@@ -13,7 +13,7 @@ import pytest
 from tests.agent.workplaces import call, workplace
 from tests.place import git
 
-from reverie.agent.kit.bash import Capture
+from reverie.agent.kit import Capture
 from reverie.agent.tools import Workplace
 from reverie.core.messages import ToolResult
 

@@ -20,8 +20,15 @@ from reverie.cli.invocation import (
     when,
 )
 from reverie.cli.memories import author_of, private, revision_json, tell_age, up_to_date
-from reverie.core.codec import message_to_json
-from reverie.core.messages import Block, Message, Text, Thinking, ToolResult, ToolUse
+from reverie.core.messages import (
+    Block,
+    Message,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    message_to_json,
+)
 from reverie.errors import InputError
 from reverie.memory.format.taxonomy import split
 

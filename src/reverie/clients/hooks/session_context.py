@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from reverie.clients.install.plan import Clients
 from reverie.context import NotDue
-from reverie.context.compaction import restore as obligations
-from reverie.context.compaction.restore import Obligations
+from reverie.context.compaction.parts import Obligations, render_obligations
 from reverie.context.facts import read_facts
 from reverie.context.session_notes import as_summary
 from reverie.context.session_notes.update import Notebook, run
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from reverie.clients.hooks.events import HookEvent
     from reverie.clients.hooks.session_folder import SessionFolder
-    from reverie.context.facts import Facts
+    from reverie.context.facts.outcomes import Facts
     from reverie.events import Announce
     from reverie.memory.format.index import Index
     from reverie.memory.format.taxonomy import MemoryScope
@@ -187,7 +186,7 @@ async def carry_over(
     """Bring the notes on disk up to date, if notes are on, and collect what must be carried over."""
     question = (facts.open_question,) if facts.open_question else ()
     owed = Obligations(facts.last_request, facts.todos, questions=question)
-    block = obligations.render(owed, OWED_TOKENS)
+    block = render_obligations(owed, OWED_TOKENS)
     written = await _update_notes(folder, facts, announce) if notes else ""
     return CarriedOver("" if block is None else block.text, written)
 

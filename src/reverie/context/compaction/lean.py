@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reverie.context import NotDue, user_messages
-from reverie.context.compaction import restore
-from reverie.context.compaction.parts import is_summary, worded
+from reverie.context.compaction import open_obligations, sent_once
+from reverie.context.compaction.parts import ReadFile, is_summary, whole_files, worded
 from reverie.context.compaction.plan import (
     Compaction,
     Due,
@@ -24,8 +24,6 @@ from reverie.context.compaction.plan import (
     unanswered,
 )
 from reverie.context.compaction.record import attached, record_of, spoken_names, worked_on
-from reverie.context.compaction.restore import ReadFile
-from reverie.context.compaction.run import open_obligations, sent_once
 from reverie.context.compaction.tail import rate
 from reverie.context.facts import read_facts
 from reverie.core.messages import Attachment, Block, Message, Text, Thinking, new_message
@@ -219,7 +217,7 @@ def _tokens(messages: Sequence[Message]) -> int:
 def _files(planned: Plan, policy: LeanPolicy, read_file: ReadFile) -> Iterator[Attachment]:
     """The files that are likely to be edited next, as they are now; the likelier, the more of them."""
     everything = (*planned.compacted, *planned.kept)
-    there = restore.whole_files(planned.kept)
+    there = whole_files(planned.kept)
     words = tuple(_last_words(everything, _WORDS))
     asked_for = _last_request(everything)
     likely = {

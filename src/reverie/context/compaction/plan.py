@@ -9,9 +9,8 @@ from typing import Literal, TypeAlias, assert_never
 
 from reverie.context import NotDue
 from reverie.context.compaction import parts as sizes
-from reverie.context.compaction.parts import is_summary
-from reverie.context.compaction.restore import Restorable, Running
-from reverie.context.facts import Todo
+from reverie.context.compaction.parts import Restorable, Running, is_summary
+from reverie.context.facts.outcomes import Todo
 from reverie.core.messages import Message
 from reverie.core.transcript import rounds, safe_cut, safe_cuts
 from reverie.core.window import Window, message_tokens

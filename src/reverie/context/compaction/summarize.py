@@ -6,11 +6,19 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from reverie.context.compaction import restore
-from reverie.context.compaction.parts import TITLES, Parts, body_of, is_summary, parse, parse_reply
+from reverie.context.compaction.parts import (
+    FILE_LABEL,
+    OBLIGATIONS_LABEL,
+    TITLES,
+    Parts,
+    body_of,
+    is_summary,
+    parse,
+    parse_reply,
+)
 from reverie.context.compaction.plan import Plan
-from reverie.context.facts import Facts, FileTouch, Todo, Trouble
 from reverie.context.facts.calls import command_parts, only_looks, shortened
+from reverie.context.facts.outcomes import Facts, FileTouch, Todo, Trouble
 from reverie.context.user_messages import is_request
 from reverie.core.messages import (
     Attachment,
@@ -254,7 +262,7 @@ MOST_TRIES = 3
 _BLIND_SHARE = 5
 
 # The session attaches these again after the compaction.
-_ATTACHED_AGAIN = frozenset({"recall", "notes", "plan", "skill", restore.LABEL, restore.FILE_LABEL})
+_ATTACHED_AGAIN = frozenset({"recall", "notes", "plan", "skill", OBLIGATIONS_LABEL, FILE_LABEL})
 
 _WORDS_PER_TOKEN = 0.6
 _LEFT_OUT = "[The conversation before this point was left out: it is too long to be sent at once.]"

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from reverie.context.facts import Command, Facts, FileTouch, Trouble
 from reverie.context.facts.calls import only_looks, shortened
+from reverie.context.facts.outcomes import Command, Facts, FileTouch, Trouble
 from reverie.context.user_messages import is_request
 from reverie.core.window import text_tokens
 

@@ -10,9 +10,11 @@ from typing import Protocol, TypeAlias
 from reverie.agent.fork import Forks, Task
 from reverie.agent.permissions import only
 from reverie.agent.processes import Background
-from reverie.context import NotDue, compaction
+from reverie.context import NotDue
 from reverie.context.compaction.parts import is_summary
-from reverie.context.facts import FactCollector, Facts
+from reverie.context.compaction.plan import Notes as CompactionNotes
+from reverie.context.facts import FactCollector
+from reverie.context.facts.outcomes import Facts
 from reverie.context.session_notes import (
     SECTION_TOKENS,
     TEMPLATE,
@@ -258,13 +260,13 @@ class NoteTaker:
         if not isinstance(verdict, NotDue):
             self.background.start(NAME, self._update())
 
-    def for_compaction(self) -> compaction.Notes | None:
+    def for_compaction(self) -> CompactionNotes | None:
         """The notes as a summary of what they cover; None when they are off or empty."""
         taken = self.conversation.state.notes
         if taken is None or not (self.on("session_notes") and self.on("notes_compaction")):
             return None
         text = as_summary(self.notebook.read(), self.notebook.file.path)
-        return compaction.Notes(text, taken.up_to, self.notebook.file.path) if text else None
+        return CompactionNotes(text, taken.up_to, self.notebook.file.path) if text else None
 
     def remember(self, messages: Iterable[Message]) -> None:
         """Add messages from before this process, or since the last call."""

@@ -29,7 +29,7 @@ from reverie.learning.dreaming.facts import (
     unheard_of,
     unkept,
 )
-from reverie.learning.extraction.cursor import Utterance
+from reverie.learning.extraction.reading import Utterance
 from reverie.learning.extraction.support import Supported, support
 from reverie.memory.format.topic import Topic
 from reverie.ports import Scrubber

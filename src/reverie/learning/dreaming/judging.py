@@ -22,9 +22,9 @@ from reverie.learning.dreaming import facts
 from reverie.learning.dreaming.changes import Change, Files, applied, topics_of
 from reverie.learning.dreaming.checks import QUESTIONS, REFUSALS, CheckContext, Objection
 from reverie.learning.dreaming.facts import claim, content, is_live, parsed, values, words
+from reverie.memory.directory import Scratch
 from reverie.memory.format.manifest import is_index
 from reverie.memory.format.revisions import version
-from reverie.memory.scratch import Scratch
 from reverie.recall import queries
 from reverie.recall.documents import MemoryDoc, Signature
 from reverie.recall.index import RecallIndex

@@ -30,7 +30,7 @@ from reverie.learning.extraction.candidates import (
     Supersede,
     Update,
 )
-from reverie.learning.extraction.cursor import Utterance
+from reverie.learning.extraction.reading import Utterance
 from reverie.memory.changes.daily_log import FOLDER, DailyLog, log_file
 from reverie.memory.changes.draft import draft
 from reverie.memory.format import topic as topics

@@ -44,8 +44,8 @@ from reverie.learning.dreaming.review import (
 )
 from reverie.learning.service import SourceReader, instructions_for
 from reverie.learning.side_models import choose_model, fresh_agents
+from reverie.memory.directory import Scratch
 from reverie.memory.format.revisions import Author, Revision
-from reverie.memory.scratch import Scratch
 from reverie.memory.uses import UseCounts
 from reverie.models.selection import OFFLINE
 from reverie.recall import attachment as anchors

@@ -25,7 +25,7 @@ from reverie.learning.extraction.candidates import (
     decide,
     rivals,
 )
-from reverie.learning.extraction.cursor import Conditions, Due, agent_wrote, due, new_messages
+from reverie.learning.extraction.reading import Conditions, Due, agent_wrote, due, new_messages
 from reverie.learning.extraction.rules import find
 from reverie.learning.extraction.support import Similarity
 from reverie.learning.extraction.trust import Refuse, Save, ToInbox, judge

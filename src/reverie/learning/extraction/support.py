@@ -14,7 +14,6 @@ from functools import cache
 from typing import TypeAlias
 
 from reverie.learning.extraction import questions
-from reverie.learning.extraction.cursor import Utterance
 from reverie.learning.extraction.questions import (
     ALWAYS,
     FRAME_NAMES,
@@ -23,6 +22,7 @@ from reverie.learning.extraction.questions import (
     SMALL,
     denying,
 )
+from reverie.learning.extraction.reading import Utterance
 from reverie.learning.extraction.rules.sentences import sentences
 from reverie.text.dates import absolute_dates
 from reverie.text.words import STOP_WORDS, fold, root

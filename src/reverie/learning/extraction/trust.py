@@ -16,8 +16,8 @@ from typing import TypeAlias
 from reverie.core.messages import Message
 from reverie.learning.extraction.authorship import introduces, is_task, starting_point
 from reverie.learning.extraction.candidates import Candidate, Delete
-from reverie.learning.extraction.cursor import Utterance, utterances
 from reverie.learning.extraction.questions import states
+from reverie.learning.extraction.reading import Utterance, utterances
 from reverie.learning.extraction.rules import doubts
 from reverie.learning.extraction.rules.sentences import confirmed, facts, sentences
 from reverie.learning.extraction.speech import unquoted, unreported

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
-from reverie.core.codec import Json, iso_time, parse_time
+from reverie.core.messages import Json, iso_time, parse_time
 from reverie.memory.format.taxonomy import TYPES, MemoryType
 
 Operation: TypeAlias = Literal["add", "update", "supersede", "delete"]

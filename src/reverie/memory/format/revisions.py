@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from reverie.errors import InputError
 from reverie.memory.format import index as indexes
 from reverie.memory.format import topic as topics
 from reverie.memory.format.index import pointer_to
@@ -16,6 +17,8 @@ from reverie.memory.format.manifest import INDEX_FILE
 Writer: TypeAlias = Literal["user", "main", "extract", "dream", "team"]
 
 WRITERS: tuple[Writer, ...] = ("user", "main", "extract", "dream", "team")
+
+SHORTEST_ID = 4
 
 # Prefix of the summary that records files from before the first write.
 FOUND = "found "
@@ -220,3 +223,21 @@ def _index(
         elif found.listed and all(pointer.file != name for pointer in index.pointers):
             index = index.with_pointer(pointer_to(found.name, name, found.description))
     return indexes.render(index)
+
+
+def only_id(start: str, ids: Iterable[str]) -> str:
+    """The only revision whose id starts so."""
+    if len(start) < SHORTEST_ID:
+        raise InputError(
+            f"{start!r} is too short for a revision; give at least {SHORTEST_ID} characters of "
+            "its id, as `reverie log` shows it"
+        )
+    fitting = [one for one in ids if one.startswith(start.lower())]
+    if not fitting:
+        raise InputError(f"no revision {start!r}; `reverie log` lists them")
+    if len(fitting) > 1:
+        names = ", ".join(one[:10] for one in fitting[:5])
+        raise InputError(
+            f"{start!r} matches {len(fitting)} revisions: {names}; give more of the id"
+        )
+    return fitting[0]
