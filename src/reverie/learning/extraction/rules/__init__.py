@@ -183,12 +183,12 @@ def _plain(message: Message, sentence: str, earlier: tuple[str, ...]) -> Candida
     asks = sentence.endswith(("?", "？"))
     for clause in () if asks else plain.clauses(sentence):
         blotted = to_the_point(unquoted(clause))
-        piece = plain.standing(blotted)
+        piece = plain.lasting_piece(blotted)
         if piece and not (
             doubts.hedged(blotted)
-            or doubts.about_sentence(plain.statement(piece), "plain", earlier)
+            or doubts.about_sentence(plain.without_occasion(piece), "plain", earlier)
         ):
-            body = plain.content(to_the_point(clause))
+            body = plain.without_reminder(to_the_point(clause))
             return _lasting(message, body, infer_type(body), sentence)
     for fact in facts(sentence):
         blotted = unquoted(fact)

@@ -185,7 +185,7 @@ def _is_ours(remark: str) -> bool:
 
 def _is_premise(fact: str) -> bool:
     """What a question starts from lasts, unless it tells of a moment."""
-    return _lasts(fact) or (plain.is_of_work(fact) and not plain.is_passing(fact))
+    return _lasts(fact) or (plain.is_about_work(fact) and not plain.is_passing(fact))
 
 
 def _is_short_order(sentence: str) -> bool:
@@ -204,7 +204,7 @@ def _lasts(clause: str) -> bool:
     said = _HARMLESS.sub("", clause.rstrip(".! "))
     if not _FEWEST <= len(_WORDS.findall(said)) <= _MOST or plain.is_passing(said):
         return False
-    if plain.standing(said) or _CHANGED.match(said) or _is_self(said):
+    if plain.lasting_piece(said) or _CHANGED.match(said) or _is_self(said):
         return True
     return _BESIDE.search(said) is not None or _is_of_ours(said)
 
