@@ -47,7 +47,7 @@ def drop_shadows(folders: Iterable[Path]) -> Cleaned:
 def from_inbox(folders: Iterable[Path], traces: Traces) -> Cleaned:
     """Remove proposals that contain it, including approved ones."""
     paths = [path for each in ("inbox/*", f"inbox/{SETTLED}/*") for path in _files(folders, each)]
-    dropped = [path for path in paths if _held(path, traces)]
+    dropped = [path for path in paths if path.name == traces.file or holds(path, traces)]
     for path in dropped:
         path.unlink()
     count = len(dropped)
@@ -240,10 +240,6 @@ def _unquoted(report: Any, traces: Traces) -> Mapping[str, Any] | None:
         else value
         for key, value in report.items()
     }
-
-
-def _held(path: Path, traces: Traces) -> bool:
-    return path.name == traces.file or holds(path, traces)
 
 
 def _files(folders: Iterable[Path], pattern: str) -> list[Path]:

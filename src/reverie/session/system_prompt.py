@@ -123,7 +123,7 @@ def system_of(
     return system_prompt(
         Surroundings(str(app.working_folder), platform.system(), in_git=in_git),
         conduct=CONDUCT if subagent is None else subagent.prompt,
-        instructions=_instructions(app),
+        instructions=instructions.render(read_instruction_files(_places(app))),
         memory=own if memory is None else _memory_section(app, memory),
         extra=options.system,
         reminder_key=reminder_key,
@@ -135,10 +135,6 @@ def refused_instructions(app: Workspace) -> tuple[str, ...]:
     refused: list[str] = []
     read_instruction_files(_places(app), refused=refused.append)
     return tuple(refused)
-
-
-def _instructions(app: Workspace) -> str:
-    return instructions.render(read_instruction_files(_places(app)))
 
 
 def _places(app: Workspace) -> Places:

@@ -176,7 +176,7 @@ def row_of(
         "name": entry.name,
         "type": entry.type,
         "description": entry.description,
-        "changed": _iso(entry.mtime),
+        "changed": entry.mtime.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         "age": words(entry.mtime, now),
         "pinned": entry.pinned,
         "superseded": entry.superseded,
@@ -189,7 +189,3 @@ def row_of(
         "problem": entry.problem,
         "scope": memory.scope,
     }
-
-
-def _iso(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

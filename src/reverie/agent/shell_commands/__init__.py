@@ -189,12 +189,8 @@ def _timeout(words: Words) -> bool:
 def _nice(words: Words) -> bool:
     match words:
         case [Word("-n", "fixed"), number, *rest]:
-            return _is_number(number) and program_reads(rest)
+            return number.fixed and number.text.isdigit() and program_reads(rest)
     return program_reads(words)
-
-
-def _is_number(word: Word) -> bool:
-    return word.fixed and word.text.isdigit()
 
 
 _XARGS_FLAG = re.compile(r"-[0rt]+|-[nPL]\d+|-I({}|%|@)|-d.+|--null|--no-run-if-empty")

@@ -280,7 +280,7 @@ class NoteTaker:
         self._facts, self._seen = FactCollector(), None
 
     async def _update(self) -> None:
-        self.remember(self._new())
+        self.remember(_after(self.conversation.state.messages, self._seen))
         state = self.conversation.state
         up_to, tokens, compactions = state.messages[-1].id, state.tokens, len(state.compactions)
         edit = self._edit if self.forks and self.refine(tokens) else None
@@ -306,9 +306,6 @@ class NoteTaker:
         taken = self.conversation.state.notes
         after = _after(self.conversation.state.messages, taken.up_to if taken else None)
         return sum(len(message.tool_uses) for message in after)
-
-    def _new(self) -> list[Message]:
-        return _after(self.conversation.state.messages, self._seen)
 
 
 def _after(messages: list[Message], id_: str | None) -> list[Message]:

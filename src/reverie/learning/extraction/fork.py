@@ -154,10 +154,6 @@ class Learning:
             await asyncio.wait_for(self._turn_ended.wait(), self.pause)
         except TimeoutError:
             return True
-        return self._at_the_end
-
-    @property
-    def _at_the_end(self) -> bool:
         return self._ending and not self._again
 
     @property

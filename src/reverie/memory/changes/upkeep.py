@@ -159,7 +159,7 @@ class Upkeep:
             made.type,
             "",
             file=given.file,
-            created=self._now(),
+            created=datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="seconds"),
             origin="assistant",
         ).with_(body=given.body)
 
@@ -170,9 +170,6 @@ class Upkeep:
             raise InputError(judging.secret_in_team(scrubbed.kinds).reason)
         data = scrubbed.text.encode("utf-8", "surrogateescape")
         return topic.parse(data, fresh.file)
-
-    def _now(self) -> str:
-        return datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="seconds")
 
     def _today(self) -> date:
         return datetime.fromtimestamp(self._clock.now()).astimezone().date()

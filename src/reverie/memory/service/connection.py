@@ -132,7 +132,7 @@ class ServiceConnection:
         try:
             connection.request(
                 method,
-                self._prefix + path,
+                urlsplit(self.url).path.rstrip("/") + path,
                 body,
                 {"Authorization": f"Bearer {self.key}", **headers},
             )
@@ -147,10 +147,6 @@ class ServiceConnection:
         else:
             self._idle.append(connection)
         return Reply(answer.status, raw, told)
-
-    @property
-    def _prefix(self) -> str:
-        return urlsplit(self.url).path.rstrip("/")
 
     def _connection(self) -> http.client.HTTPConnection:
         parts = urlsplit(self.url)
