@@ -86,7 +86,7 @@ def test_a_batch_saves_what_it_says(story: Story) -> None:
     assert isinstance(due, Due)
     change = microcompaction.plan(due)
     assert isinstance(change, Clear)
-    value = microcompaction.batches.token_value(
+    value = microcompaction.token_value(
         talk.ledger, talk.conditions(capabilities=story.capabilities), policy
     )
     assert value is not None

@@ -17,8 +17,8 @@ from reverie.memory.format.index import Pointer
 from reverie.memory.format.revisions import Author, Drop, Put
 from reverie.memory.history import GitHistory
 from reverie.memory.store import FileStore
-from reverie.memory.team.remote import Remote
-from reverie.memory.team.sync import SyncReport, TeamSync
+from reverie.memory.sync.remote import Remote
+from reverie.memory.sync.team import SyncReport, TeamSync
 
 FILE, PROGRAM, LINK, FOLDER, SUBMODULE = 0o100644, 0o100755, 0o120000, 0o040000, 0o160000
 SECRET = "token-" + "5up3r" * 4

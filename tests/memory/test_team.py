@@ -16,8 +16,8 @@ from tests.place import git
 
 from reverie.errors import InputError, StorageError
 from reverie.memory.format.revisions import Author, Put
-from reverie.memory.team.accepting import Refusal
-from reverie.memory.team.remote import Remote
+from reverie.memory.sync.accepting import Refusal
+from reverie.memory.sync.remote import Remote
 
 
 @pytest.fixture

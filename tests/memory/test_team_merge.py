@@ -13,7 +13,8 @@ from reverie.memory.format import index as indexes
 from reverie.memory.format.index import Index, Pointer
 from reverie.memory.format.paths import Accepted, check_name
 from reverie.memory.git_trees import merged as merged_by_git
-from reverie.memory.team.merge import (
+from reverie.memory.sync.merge import (
+    TeamCopy,
     is_same,
     marked,
     merge_files,
@@ -64,7 +65,7 @@ def test_one_file(
     conflict: bool,
 ) -> None:
     sides = [{} if side is None else {"f.md": side} for side in (base, ours, theirs)]
-    merged = merge_files(sides[0], sides[1], sides[2], set(), both_conflict)
+    merged = merge_files(sides[0], sides[1], sides[2], set(), both_conflict, TeamCopy())
     assert merged.changes.get("f.md", ours) == after
     assert bool(merged.conflicts) is conflict
     kept = {ours, theirs, marked(ours or b""), marked(theirs or b"")}
@@ -78,7 +79,7 @@ def test_a_merge_that_breaks_the_frontmatter_is_a_conflict(tmp_path: Path) -> No
     theirs = base.replace(b"type: project\n", b"type: project\npinned: false\n")
     merge = lambda *sides: merged_by_git(repo, *sides)  # noqa: E731
     assert merge(base, ours, theirs) is not None
-    merged = merge_files({"f.md": base}, {"f.md": ours}, {"f.md": theirs}, set(), merge)
+    merged = merge_files({"f.md": base}, {"f.md": ours}, {"f.md": theirs}, set(), merge, TeamCopy())
     assert merged.changes["f.md"] == marked(theirs)
     assert [conflict.file for conflict in merged.conflicts] == ["f.md"]
 
@@ -86,18 +87,20 @@ def test_a_merge_that_breaks_the_frontmatter_is_a_conflict(tmp_path: Path) -> No
 @given(st.sampled_from(["a", "é" * 120, "日" * 82, "long" * 60]), st.binary(max_size=40))
 def test_the_other_version_gets_a_name_that_may_be(stem: str, ours: bytes) -> None:
     file = f"{stem}.md"
-    merged = merge_files({}, {file: ours}, {file: ours + b"different"}, set(), both_conflict)
+    merged = merge_files(
+        {}, {file: ours}, {file: ours + b"different"}, set(), both_conflict, TeamCopy()
+    )
     beside = str(merged.conflicts[0].beside)
     assert isinstance(check_name(beside), Accepted)
     assert merged.changes[beside] == ours
 
 
 def test_a_conflict_met_again_after_a_death_gets_the_same_name() -> None:
-    first = merge_files({}, {"f.md": B}, {"f.md": C}, set(), both_conflict)
+    first = merge_files({}, {"f.md": B}, {"f.md": C}, set(), both_conflict, TeamCopy())
     beside = str(first.conflicts[0].beside)
-    again = merge_files({}, {"f.md": B, beside: B}, {"f.md": C}, set(), both_conflict)
+    again = merge_files({}, {"f.md": B, beside: B}, {"f.md": C}, set(), both_conflict, TeamCopy())
     assert again.conflicts[0].beside == beside
-    edited = merge_files({}, {"f.md": B, beside: A}, {"f.md": C}, set(), both_conflict)
+    edited = merge_files({}, {"f.md": B, beside: A}, {"f.md": C}, set(), both_conflict, TeamCopy())
     assert edited.conflicts[0].beside != beside
 
 

@@ -137,6 +137,12 @@ def files_of(
             yield f"{prefix}{item.name}", str(item.id)
 
 
+def contents_of(repo: pygit2.Repository, commit: pygit2.Oid | str) -> dict[str, bytes]:
+    """The files of a commit with their bytes."""
+    tree = commit_of(repo, commit).tree
+    return {name: blob_of(repo, id_) or b"" for name, id_ in files_of(repo, tree)}
+
+
 def changed_files(repo: pygit2.Repository, commit: pygit2.Commit) -> tuple[str, ...]:
     older = commit_of(repo, commit.parent_ids[0]).tree if commit.parent_ids else None
     diff = tree_diff(repo, older, commit.tree)

@@ -104,7 +104,7 @@ class Workspace:
         if holder is None or holder == owner.folder or not plain:
             return ""
         from reverie.memory.opening import open_memory
-        from reverie.memory.sync.merging import join_clone
+        from reverie.memory.sync.copies import join_clone
 
         def open_store(folder: Path) -> FileStore:
             place = MemoryLocation(folder / "memory", folder)

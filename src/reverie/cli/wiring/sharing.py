@@ -14,10 +14,10 @@ from reverie.cli.memories import PERSON, require_team, up_to_date
 from reverie.errors import InputError
 from reverie.files.atomic import read_json, slug, write_json
 from reverie.memory.inbox import FOLDER
+from reverie.memory.sync.copies import HistoryMerge, Part
 from reverie.memory.sync.machines import PERSON as SYNCED_PERSON
-from reverie.memory.sync.machines import InboxMerge, Part, PartReport, SyncAddress, sync
-from reverie.memory.sync.merging import HistoryMerge
-from reverie.memory.team.sync import SyncReport, TeamAddress, TeamSync, read_address, write_address
+from reverie.memory.sync.machines import InboxMerge, PartReport, SyncAddress, sync
+from reverie.memory.sync.team import SyncReport, TeamAddress, TeamSync, read_address, write_address
 from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def team_command(frame: Invocation, action: str, url: str | None, branch: str) -
 
 
 def _status(app: Workspace) -> dict[str, Any]:
-    from reverie.memory.team.sync import unsent
+    from reverie.memory.sync.team import unsent
 
     memory = up_to_date(app.memory(team=True))
     address = team_address(app)
@@ -175,7 +175,7 @@ def sync_command(frame: Invocation, remote: str | None, new_key: Path | None) ->
 
 
 def _make_key(frame: Invocation, path: Path) -> None:
-    from reverie.memory.sync.branches import SyncKey
+    from reverie.memory.sync.remote import SyncKey
 
     SyncKey.create(path.expanduser().absolute())
     made = f"Wrote {path}. Copy it to your other machines by a safe way,"
@@ -184,8 +184,7 @@ def _make_key(frame: Invocation, path: Path) -> None:
 
 
 def _address(app: Workspace, chosen: str | None) -> SyncAddress:
-    from reverie.memory.sync.branches import SyncKey
-    from reverie.memory.team.remote import Remote
+    from reverie.memory.sync.remote import Remote, SyncKey
 
     known = read_json(app.settings.home / RECORD)
     last = known.get("url") if isinstance(known, dict) else None
@@ -201,7 +200,7 @@ def _address(app: Workspace, chosen: str | None) -> SyncAddress:
 
 
 def _shown(address: SyncAddress) -> str:
-    from reverie.memory.team.remote import Remote
+    from reverie.memory.sync.remote import Remote
 
     return Remote(address.url, {}).name + (", encrypted" if address.key else "")
 

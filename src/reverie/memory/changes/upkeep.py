@@ -159,7 +159,7 @@ class Upkeep:
             made.type,
             "",
             file=given.file,
-            created=datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="seconds"),
+            created=self._now(),
             origin="assistant",
         ).with_(body=given.body)
 
@@ -173,3 +173,6 @@ class Upkeep:
 
     def _today(self) -> date:
         return datetime.fromtimestamp(self._clock.now()).astimezone().date()
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self._clock.now(), UTC).isoformat(timespec="seconds")

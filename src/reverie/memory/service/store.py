@@ -38,7 +38,7 @@ from reverie.memory.service.connection import (
     revision_of,
 )
 from reverie.memory.store import BY_HAND, DreamLock, FileStore, check_size, unchanged
-from reverie.memory.sync.merging import name_beside
+from reverie.memory.sync.merge import name_beside
 from reverie.ports import Clock
 
 log = logger(__name__)

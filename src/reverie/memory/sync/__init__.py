@@ -1,1 +1,1 @@
-"""One person's memory on several machines, through a git remote of their own."""
+"""Memory shared through git: one person's on several machines, a team's, and that of clones of one repository."""

@@ -8,32 +8,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
-
-import pygit2
 
 from reverie.errors import InputError, StorageError
 from reverie.files import atomic
 from reverie.files.atomic import make_private
 from reverie.files.locks import exclusive
 from reverie.memory.format.revisions import Author, render_message
-from reverie.memory.git_trees import (
-    blob_of,
-    commit_of,
-    explained,
-    files_of,
-    open_repository,
-    tree_of,
-)
+from reverie.memory.git_trees import explained, open_repository, tree_of
 from reverie.memory.history import MAIN, GitHistory
 from reverie.memory.inbox import LARGEST_ITEM, REJECTED, is_item
-from reverie.memory.sync.branches import SEALED, Branch, PlainBranch, SealedBranch, SyncKey
-from reverie.memory.sync.merging import ATTEMPTS, MergeReport
-from reverie.memory.team.accepting import Refusal
-from reverie.memory.team.merge import Conflict
-from reverie.memory.team.remote import Remote
+from reverie.memory.sync.accepting import Refusal
+from reverie.memory.sync.copies import ATTEMPTS, MergeReport, Part
+from reverie.memory.sync.merge import Conflict
+from reverie.memory.sync.remote import SEALED, Branch, PlainBranch, Remote, SealedBranch, SyncKey
 from reverie.ports import Clock
 
 _PERSON = Author("user")
@@ -41,21 +30,16 @@ _PERSON = Author("user")
 PERSON = "person"
 
 
-class InboxMerge:
+class InboxMerge(Part):
     """The inbox of a project, with a small history that only sync uses."""
 
     def __init__(self, folder: Path, git_dir: Path, clock: Clock) -> None:
         self._folder = folder
         self._rejected = folder.with_name(REJECTED)
-        self._clock = clock
         self.history = GitHistory(git_dir, clock, flat=True)
-
-    @property
-    def git_dir(self) -> Path:
-        return self.history.git_dir
+        super().__init__(self.history.git_dir, clock)
 
     def begin(self) -> None:
-        """Commit the files as they are."""
         with exclusive(self.git_dir.with_suffix(".lock")):
             found = self._on_disk()
             known = self.history.files()
@@ -65,20 +49,11 @@ class InboxMerge:
                 self.history.record({**gone, **new}, _PERSON, "the inbox")
         self.repo = open_repository(self.git_dir)
 
-    @property
-    def ours(self) -> str:
-        return str(self.repo.references[MAIN].peel(pygit2.Commit).id)
-
-    def contains(self, newer: str, older: str) -> bool:
-        return newer == older or self.repo.descendant_of(newer, older)
-
     def merge(self, theirs: str, source: str) -> MergeReport:
         before = self.ours
         if self.contains(before, theirs):
             return MergeReport()
-        found = self.repo.merge_base(before, theirs)
-        ours, there = self._files(before), self._files(theirs)
-        base = {} if found is None else self._files(str(found))
+        ours, there, base = self.files(before), self.files(theirs), self.base(theirs)
         merged = {
             name: data
             for name in {*ours, *there}
@@ -88,11 +63,8 @@ class InboxMerge:
         if merged == there and self.contains(theirs, before):
             self.repo.references.create(MAIN, theirs, force=True)
         else:
-            who = pygit2.Signature("user", "reverie@localhost", int(self._clock.now()), 0)
             message = render_message(f"the inbox, with {source}", _PERSON)
-            tree = tree_of(self.repo, None, merged)
-            made = self.repo.create_commit(None, who, who, message, tree, [before, theirs])
-            self.repo.references.create(MAIN, made, force=True)
+            self.commit(message, tree_of(self.repo, None, merged), [before, theirs])
         return MergeReport(tuple(sorted(n for n in merged if merged[n] != ours.get(n))))
 
     def _write(self, ours: dict[str, bytes], merged: dict[str, bytes]) -> None:
@@ -112,12 +84,10 @@ class InboxMerge:
         paths += [self._rejected] if self._rejected.is_file() else []
         return {path.name: path.read_bytes() for path in paths if not path.is_symlink()}
 
-    def _files(self, commit: str) -> dict[str, bytes]:
-        tree = commit_of(self.repo, commit).tree
-        found = {name: blob_of(self.repo, id_) or b"" for name, id_ in files_of(self.repo, tree)}
+    def files(self, commit: str) -> dict[str, bytes]:
         return {
             name: data
-            for name, data in found.items()
+            for name, data in super().files(commit).items()
             if (is_item(name) or name == REJECTED) and len(data) <= LARGEST_ITEM
         }
 
@@ -141,22 +111,6 @@ def _union(here: bytes, there: bytes) -> bytes | None:
     if not isinstance(one, list) or not isinstance(other, list):
         return None
     return json.dumps([*one, *(item for item in other if item not in one)]).encode() + b"\n"
-
-
-class Part(Protocol):
-    """Something with a git history that can be merged with another copy of it."""
-
-    @property
-    def git_dir(self) -> Path: ...
-
-    @property
-    def ours(self) -> str: ...
-
-    def begin(self) -> None: ...
-
-    def contains(self, newer: str, older: str) -> bool: ...
-
-    def merge(self, theirs: str, source: str) -> MergeReport: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +176,7 @@ def sync(part: Part, branch: Branch, name: str) -> PartReport:
             if theirs is not None and part.contains(theirs, ours):
                 return report
             if branch.push(part.git_dir, ours, theirs):
-                return PartReport(name, report.pulled, True, report.conflicts, report.refused)  # noqa: FBT003
+                return replace(report, pushed=True)
     raise StorageError(
         f"other machines pushed {ATTEMPTS} times while this one synchronised with {branch.name}; "
         "nothing was lost: sync again in a moment"
@@ -230,10 +184,9 @@ def sync(part: Part, branch: Branch, name: str) -> PartReport:
 
 
 def _with(report: PartReport, merged: MergeReport) -> PartReport:
-    return PartReport(
-        report.part,
-        tuple(sorted({*report.pulled, *merged.pulled})),
-        report.pushed,
-        tuple(dict.fromkeys((*report.conflicts, *merged.conflicts))),
-        merged.refused,
+    return replace(
+        report,
+        pulled=tuple(sorted({*report.pulled, *merged.pulled})),
+        conflicts=tuple(dict.fromkeys((*report.conflicts, *merged.conflicts))),
+        refused=merged.refused,
     )

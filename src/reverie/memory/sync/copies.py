@@ -7,9 +7,10 @@ other version keeps its name and ours is saved beside it: nothing is lost on eit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pygit2
 
@@ -19,8 +20,7 @@ from reverie.memory.format import index as indexes
 from reverie.memory.format.index import Index
 from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.revisions import Author, Change, Drop, Put, render_message, version
-from reverie.memory.format.topic import LARGEST_FILE
-from reverie.memory.git_trees import blob_of, commit_of, files_of, is_spread, open_repository
+from reverie.memory.git_trees import commit_of, contents_of, files_of, is_spread, open_repository
 from reverie.memory.history import MAIN
 from reverie.memory.locations import (
     Identity,
@@ -32,8 +32,16 @@ from reverie.memory.locations import (
     write_identity,
 )
 from reverie.memory.store import FileStore
-from reverie.memory.team.accepting import Refusal, read_tree
-from reverie.memory.team.merge import Conflict, Files, Merge, merge_pointers, with_pointers
+from reverie.memory.sync.accepting import Refusal, read_tree
+from reverie.memory.sync.merge import (
+    Conflict,
+    Copy,
+    Files,
+    merge_files,
+    merge_pointers,
+    shown,
+    with_pointers,
+)
 from reverie.ports import Clock
 from reverie.settings.projects import Project
 
@@ -52,69 +60,22 @@ class MergeReport:
     refused: tuple[Refusal, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ThreeWay:
-    """The new content of our files (None: removed), and conflicts."""
+class Part(ABC):
+    """Something with a git history that can be merged with another copy of it."""
 
-    changes: Mapping[str, bytes | None]
-    conflicts: tuple[Conflict, ...] = ()
+    repo: pygit2.Repository
 
+    def __init__(self, git_dir: Path, clock: Clock) -> None:
+        self.git_dir = git_dir
+        self.clock = clock
 
-def three_way(
-    base: Files, ours: Files, theirs: Files, merge: Merge, left_out: Set[str] = frozenset()
-) -> ThreeWay:
-    """Merge file by file; the index is not a file here, its lines are merged by pointers."""
-    changes: dict[str, bytes | None] = {}
-    conflicts: list[Conflict] = []
-    for file in sorted({*base, *ours, *theirs} - {INDEX_FILE} - left_out):
-        was, here, there = base.get(file), ours.get(file), theirs.get(file)
-        if there in (was, here):
-            continue
-        if here == was:
-            changes[file] = there
-        elif there is None:
-            conflicts.append(Conflict(file, "removed elsewhere, changed here: it stays"))
-        elif here is None:
-            changes[file] = there
-            conflicts.append(Conflict(file, "removed here, changed elsewhere: it is back"))
-        elif (clean := _clean(was, here, there, merge)) is not None:
-            changes[file] = clean
-        else:
-            beside = name_beside(file, here, {**theirs, **ours})
-            changes |= {file: there, beside: here}
-            reason = "changed here and elsewhere: the other keeps its name"
-            conflicts.append(Conflict(file, reason, beside))
-    return ThreeWay(changes, tuple(conflicts))
-
-
-def _clean(was: bytes | None, here: bytes, there: bytes, merge: Merge) -> bytes | None:
-    merged = None if was is None else merge(was, here, there)
-    return None if merged is None or len(merged) > LARGEST_FILE else merged
-
-
-def name_beside(file: str, data: bytes, known: Files) -> str:
-    """A name for our version, derived from its content, so that a repeated merge finds it."""
-    path, id_ = PurePosixPath(file), version(data)
-    stem = path.stem.encode()[:_LONGEST_STEM].decode(errors="ignore")
-    names = [str(path.with_name(f"{stem}_conflict_{id_[:n]}.md")) for n in (8, 16, 40)]
-    return next((name for name in names if known.get(name, data) == data), names[-1])
-
-
-class HistoryMerge:
-    """Merges commits that were fetched into a memory's git directory."""
-
-    def __init__(self, store: FileStore, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-        self.git_dir = store.history.git_dir
-        self._directory = Directory(store.root)
-
+    @abstractmethod
     def begin(self) -> None:
-        """Commit everything on disk; at least one commit exists after it."""
-        with self._store.exclusively():
-            if self._store.history.is_empty:
-                self._store.history.record({}, _PERSON, "first sync of this memory")
-        self.repo = open_repository(self.git_dir)
+        """Commit everything on disk and open the repository; at least one commit exists after it."""
+
+    @abstractmethod
+    def merge(self, theirs: str, source: str) -> MergeReport:
+        """Merge a fetched commit into ours."""
 
     @property
     def ours(self) -> str:
@@ -123,6 +84,35 @@ class HistoryMerge:
     def contains(self, newer: str, older: str) -> bool:
         """Whether one commit is, or descends from, another."""
         return newer == older or self.repo.descendant_of(newer, older)
+
+    def files(self, commit: str) -> dict[str, bytes]:
+        return contents_of(self.repo, commit)
+
+    def base(self, theirs: str) -> dict[str, bytes]:
+        """The files of the last commit that both have; none if there is none."""
+        found = self.repo.merge_base(self.ours, theirs)
+        return {} if found is None else self.files(str(found))
+
+    def commit(self, message: str, tree: pygit2.Oid, parents: list[str]) -> None:
+        """Make a commit with these parents our newest one."""
+        who = pygit2.Signature("user", "reverie@localhost", int(self.clock.now()), 0)
+        made = self.repo.create_commit(None, who, who, message, tree, parents)
+        self.repo.references.create(MAIN, made, force=True)
+
+
+class HistoryMerge(Part):
+    """Merges commits that were fetched into a memory's git directory."""
+
+    def __init__(self, store: FileStore, clock: Clock) -> None:
+        super().__init__(store.history.git_dir, clock)
+        self._store = store
+        self._directory = Directory(store.root)
+
+    def begin(self) -> None:
+        with self._store.exclusively():
+            if self._store.history.is_empty:
+                self._store.history.record({}, _PERSON, "first sync of this memory")
+        self.repo = open_repository(self.git_dir)
 
     def merge(self, theirs: str, source: str) -> MergeReport:
         """Bring a fetched commit into ours; repeat if another process wrote meanwhile."""
@@ -140,13 +130,12 @@ class HistoryMerge:
         before = self.ours
         if self.contains(before, theirs):
             return MergeReport()
-        found = self.repo.merge_base(before, theirs)
-        ours = self._files(before)
-        base = {} if found is None else self._files(str(found))
+        ours, base = self.files(before), self.base(theirs)
         tree = commit_of(self.repo, theirs).tree
         accepted = read_tree(self.repo, _flat(self.repo, tree), ours, self._objection)
         refused = {one.file for one in accepted.refused}
-        wanted = three_way(base, ours, accepted.files, self._store.history.merge, refused)
+        merge = self._store.history.merge
+        wanted = merge_files(base, ours, accepted.files, refused, merge, Copy())
         puts = [_change(file, data, ours) for file, data in wanted.changes.items()]
         files = {name for name in {**ours, **wanted.changes} if wanted.changes.get(name, b"")}
 
@@ -156,13 +145,18 @@ class HistoryMerge:
             return with_pointers(index, pointers, {*files, *wanted.changes})
 
         try:
-            made = self._store.apply(puts, _PERSON, f"from {source}: {_shown(wanted)}", edit)
+            made = self._store.apply(
+                puts,
+                _PERSON,
+                f"from {source}: {shown(sorted(wanted.changes)) or 'its history'}",
+                edit,
+            )
         except WriteConflict:
             return None
         self._join(before, None if made is None else made.id, theirs, source)
         return MergeReport(
             tuple(sorted(wanted.changes)),
-            wanted.conflicts,
+            tuple(wanted.conflicts),
             tuple(one for one in accepted.refused if one.file != INDEX_FILE),
         )
 
@@ -179,19 +173,11 @@ class HistoryMerge:
             if made is None or str(newest.id) != made:
                 message = render_message(f"with the history of {source}", _PERSON)
                 parents = [str(newest.id)]
-            who = pygit2.Signature("user", "reverie@localhost", int(self._clock.now()), 0)
-            linked = self.repo.create_commit(
-                None, who, who, message, newest.tree.id, [*parents, theirs]
-            )
-            self.repo.references.create(MAIN, linked, force=True)
+            self.commit(message, newest.tree.id, [*parents, theirs])
 
     def _same_files(self, commit: pygit2.Commit, theirs: str) -> bool:
         other = commit_of(self.repo, theirs)
         return dict(files_of(self.repo, commit.tree)) == dict(files_of(self.repo, other.tree))
-
-    def _files(self, commit: str) -> dict[str, bytes]:
-        tree = commit_of(self.repo, commit).tree
-        return {name: blob_of(self.repo, id_) or b"" for name, id_ in files_of(self.repo, tree)}
 
     def _objection(self, file: str, data: bytes) -> str | None:
         """Why a file of the other copy cannot be one here; a link or folder of ours fails early."""
@@ -217,12 +203,6 @@ def _change(file: str, data: bytes | None, ours: Files) -> Change:
     if data is None:
         return Drop(file, version(known or b""))
     return Put(file, data, None if known is None else version(known))
-
-
-def _shown(wanted: ThreeWay) -> str:
-    names = sorted(wanted.changes)
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return (", ".join(names[:3]) + more) or "its history"
 
 
 # --- all clones of a repository on one machine have one memory ---

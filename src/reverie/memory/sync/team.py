@@ -29,18 +29,17 @@ from reverie.memory.format.revisions import Author, render_message
 from reverie.memory.format.taxonomy import may_share
 from reverie.memory.format.topic import LARGEST_FILE
 from reverie.memory.git_trees import (
-    blob_of,
     commit_of,
+    contents_of,
     explained,
-    files_of,
     open_repository,
     tree_of,
 )
 from reverie.memory.history import MAIN, GitHistory
 from reverie.memory.store import FileStore
-from reverie.memory.team.accepting import Changes, ForeignTree, Refusal, TeamMerge, read_tree
-from reverie.memory.team.merge import Conflict, is_same, marked
-from reverie.memory.team.remote import Remote
+from reverie.memory.sync.accepting import Changes, ForeignTree, Refusal, TeamMerge, read_tree
+from reverie.memory.sync.merge import Conflict, is_same, marked, shown
+from reverie.memory.sync.remote import Remote
 from reverie.ports import Clock, Scrubber
 
 ATTEMPTS = 5
@@ -156,7 +155,7 @@ class TeamSync:
     def _take(self, meeting: TeamMerge, theirs: str) -> bool:
         """Apply the merge; False if another process wrote meanwhile and it must be redone."""
         changes = meeting.merged.changes
-        summary = f"from the team: {_shown(changes)}"
+        summary = f"from the team: {shown(_names(changes))}"
         try:
             made = self._store.apply(meeting.incoming, _THE_TEAM, summary, meeting.index_here)
         except WriteConflict:
@@ -191,7 +190,7 @@ class TeamSync:
         parents = [] if theirs is None else [theirs]
         tree = None if theirs is None else commit_of(repo, theirs).tree
         # Session, messages and model stay private; the team sees who changed what.
-        message = render_message(f"share {_shown(changes)}", Author(author.writer))
+        message = render_message(f"share {shown(_names(changes))}", Author(author.writer))
         person = self._remote.identity(self._git_dir) or (author.writer, "reverie@localhost")
         who = self._signature(*person)
         commit = repo.create_commit(None, who, who, message, tree_of(repo, tree, changes), parents)
@@ -239,8 +238,7 @@ class TeamSync:
         return None if found is None else str(found.peel(pygit2.Commit).id)
 
     def _files(self, reference: str) -> dict[str, bytes]:
-        tree = self._repo.references[reference].peel(pygit2.Commit).tree
-        return {name: blob_of(self._repo, id_) or b"" for name, id_ in files_of(self._repo, tree)}
+        return contents_of(self._repo, self._repo.references[reference].peel(pygit2.Commit).id)
 
     def _note(self, tree: pygit2.Oid, of: str) -> str:
         """A local commit that records what we accepted of a team's commit."""
@@ -272,11 +270,6 @@ def _with_pulled(report: SyncReport, meeting: TeamMerge) -> SyncReport:
 def _names(changes: Changes) -> tuple[str, ...]:
     """The changed memories; the index only if nothing else changed."""
     return tuple(sorted(changes.keys() - {INDEX_FILE})) or tuple(changes)
-
-
-def _shown(changes: Changes) -> str:
-    names = _names(changes)
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 _FILE = "remote.json"

@@ -24,10 +24,11 @@ from reverie.memory.format.paths import Refused, check_name
 from reverie.memory.format.revisions import Change, Drop, Put, version
 from reverie.memory.format.topic import LARGEST_FILE
 from reverie.memory.git_trees import blob_of
-from reverie.memory.team.merge import (
+from reverie.memory.sync.merge import (
     Files,
     Merge,
     Merged,
+    TeamCopy,
     is_same,
     merge_files,
     merge_pointers,
@@ -201,7 +202,9 @@ class TeamMerge:
     @cached_property
     def merged(self) -> Merged:
         """The merged files, including the index."""
-        made = merge_files(self._base, self._ours, self._theirs, self._left_out, self._merge)
+        made = merge_files(
+            self._base, self._ours, self._theirs, self._left_out, self._merge, TeamCopy()
+        )
         index = indexes.render(self._pointed(self._index(self._ours), made))
         if index != self._ours.get(INDEX_FILE, b""):
             made.changes[INDEX_FILE] = index

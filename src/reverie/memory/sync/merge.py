@@ -1,12 +1,12 @@
-"""Three-way merge of our files and the team's, with the last common version as base.
+"""Three-way merge of our files and those of another side, with the last common version as base.
 
-Files from others are marked `origin: team` here; the mark is not a change and is never pushed. On a
-conflict the team's version keeps its name, and ours is saved beside it.
+On a conflict the other version keeps its name, and ours is saved beside it: nothing is lost. Files from
+the team are marked `origin: team` here; the mark is not a change and is never pushed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TypeAlias
@@ -38,7 +38,7 @@ class Conflict:
 
 @dataclass(slots=True)
 class Merged:
-    """The changes to our files, and conflicts for the user to resolve."""
+    """The new content of our files (None: removed), and conflicts for the user to resolve."""
 
     changes: dict[str, bytes | None] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
@@ -59,65 +59,89 @@ def is_same(one: bytes | None, other: bytes | None) -> bool:
     return marked(one) == marked(other)
 
 
-def merge_files(
-    base: Files, ours: Files, theirs: Files, left_out: Set[str], merge: Merge
-) -> Merged:
-    """Merge file by file; the index is merged by pointers instead (below)."""
-    merged = Merged()
-    for file in sorted({*base, *ours, *theirs} - left_out - {INDEX_FILE}):
-        was, here, there = base.get(file), ours.get(file), theirs.get(file)
-        if is_same(there, was) or is_same(here, there):
-            continue
-        if is_same(here, was):
-            merged.changes[file] = None if there is None else marked(there)
-        else:
-            _both_changed(merged, file, (was, here, there), {**theirs, **ours}, merge)
-    return merged
+class Copy:
+    """Another copy of this memory, as one side of a merge."""
+
+    where = "elsewhere"
+    conflict = "changed here and elsewhere: the other keeps its name"
+
+    def is_same(self, one: bytes | None, other: bytes | None) -> bool:
+        return one == other
+
+    def taken(self, data: bytes) -> bytes:
+        """The file as it is kept here."""
+        return data
+
+    def clean(self, was: bytes, here: bytes, there: bytes, merge: Merge) -> bytes | None:
+        """The merged file; None on conflict, or if it is too large."""
+        merged = merge(was, here, there)
+        return None if merged is None or len(merged) > LARGEST_FILE else merged
 
 
-def _both_changed(
-    merged: Merged,
-    file: str,
-    versions: tuple[bytes | None, bytes | None, bytes | None],
-    known: Files,
-    merge: Merge,
-) -> None:
-    was, here, there = versions
-    if there is None:
-        merged.conflicts.append(Conflict(file, "removed by the team, changed here: it stays"))
-    elif here is None:
-        merged.changes[file] = marked(there)
-        merged.conflicts.append(Conflict(file, "removed here, changed by the team: it is back"))
-    elif (clean := None if was is None else _clean(was, here, there, merge)) is not None:
-        merged.changes[file] = clean
-    else:
-        beside = _beside(file, here, known)
-        merged.changes |= {file: marked(there), beside: here}
-        reason = f"changed here and by the team: the team's keeps its name, yours is {beside}"
-        merged.conflicts.append(Conflict(file, reason, beside))
+class TeamCopy(Copy):
+    """The team's copy, whose files are marked here."""
 
+    where = "by the team"
+    conflict = "changed here and by the team: the team's keeps its name, yours is {beside}"
 
-def _clean(was: bytes, here: bytes, there: bytes, merge: Merge) -> bytes | None:
-    """The merged file; None on conflict, or if it is too large or no longer valid."""
-    # Mark both sides or none, so that the mark is never a difference.
-    base = marked(was) if topics.parse(here).origin == "team" else was
-    merged = merge(base, here, marked(there))
-    if merged is None or len(merged) > LARGEST_FILE:
-        return None
-    broken = topics.parse(merged).document.problem
-    return None if broken not in {_problem(here), _problem(there)} else merged
+    def is_same(self, one: bytes | None, other: bytes | None) -> bool:
+        return is_same(one, other)
+
+    def taken(self, data: bytes) -> bytes:
+        return marked(data)
+
+    def clean(self, was: bytes, here: bytes, there: bytes, merge: Merge) -> bytes | None:
+        """None also if the merged file is no longer valid."""
+        # Mark both sides or none, so that the mark is never a difference.
+        base = marked(was) if topics.parse(here).origin == "team" else was
+        merged = super().clean(base, here, marked(there), merge)
+        if merged is None or _problem(merged) not in (_problem(here), _problem(there)):
+            return None
+        return merged
 
 
 def _problem(data: bytes) -> str | None:
     return topics.parse(data).document.problem
 
 
-def _beside(file: str, data: bytes, known: Files) -> str:
+def merge_files(
+    base: Files, ours: Files, theirs: Files, left_out: Set[str], merge: Merge, side: Copy
+) -> Merged:
+    """Merge file by file; the index is merged by pointers instead (below)."""
+    merged = Merged()
+    for file in sorted({*base, *ours, *theirs} - left_out - {INDEX_FILE}):
+        was, here, there = base.get(file), ours.get(file), theirs.get(file)
+        if side.is_same(there, was) or side.is_same(here, there):
+            continue
+        if side.is_same(here, was):
+            merged.changes[file] = None if there is None else side.taken(there)
+        elif there is None:
+            reason = f"removed {side.where}, changed here: it stays"
+            merged.conflicts.append(Conflict(file, reason))
+        elif here is None:
+            merged.changes[file] = side.taken(there)
+            reason = f"removed here, changed {side.where}: it is back"
+            merged.conflicts.append(Conflict(file, reason))
+        elif was is not None and (clean := side.clean(was, here, there, merge)) is not None:
+            merged.changes[file] = clean
+        else:
+            beside = name_beside(file, here, {**theirs, **ours})
+            merged.changes |= {file: side.taken(there), beside: here}
+            merged.conflicts.append(Conflict(file, side.conflict.format(beside=beside), beside))
+    return merged
+
+
+def name_beside(file: str, data: bytes, known: Files) -> str:
     """A name for our version, derived from its content, so that a repeated merge finds it."""
     path, id_ = PurePosixPath(file), version(data)
     stem = path.stem.encode()[:_LONGEST_STEM].decode(errors="ignore")
     names = [str(path.with_name(f"{stem}_conflict_{id_[:n]}.md")) for n in (8, 16, 40)]
     return next((name for name in names if known.get(name, data) == data), names[-1])
+
+
+def shown(names: Sequence[str]) -> str:
+    """The first three names, and how many more there are."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 # --- the index: pointers are shared, other lines stay local ---

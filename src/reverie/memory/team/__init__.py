@@ -1,1 +1,0 @@
-"""Team memory, shared through git."""
