@@ -37,7 +37,7 @@ from trajectories import SOURCES, Trajectory, load_all, row_of
 from reverie.context.profiles import PROFILES
 from reverie.conversation.records import Used
 from reverie.core.prompt_cache import TtlChoice, placed, tail_only
-from reverie.core.prompt_cache.simulator import Simulator
+from reverie.core.prompt_cache.tracker import Simulator
 from reverie.core.window import TTL_SECONDS, Ttl
 from reverie.settings.schema import SETTINGS
 

@@ -29,8 +29,7 @@ from reverie.core.prompt_cache import (
     placed,
     root_digest,
 )
-from reverie.core.prompt_cache.simulator import Call, Simulator
-from reverie.core.prompt_cache.tracker import Broken, Sent, Tracker
+from reverie.core.prompt_cache.tracker import Broken, Call, Sent, Simulator, Tracker
 from reverie.core.request import Head, Segment, message_segments
 from reverie.core.usage import PER_MILLION, Prices, Usage
 from reverie.core.window import TTL_SECONDS, CacheRules, Ttl

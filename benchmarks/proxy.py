@@ -38,7 +38,7 @@ from reverie.conversation.records import Compacted, Record, Said, Used
 from reverie.conversation.state import SessionState
 from reverie.core.messages import Message
 from reverie.core.prompt_cache import Chain, Link, Mark, extend, root_digest
-from reverie.core.prompt_cache.simulator import Call, Simulator
+from reverie.core.prompt_cache.tracker import Call, Simulator
 from reverie.core.request import Head, Segment
 from reverie.core.usage import Usage
 from reverie.core.window import Ttl, text_tokens

@@ -26,7 +26,7 @@ from reverie.context.microcompaction import (
 from reverie.context.microcompaction.ledger import Held
 from reverie.conversation.conversation import Assembler
 from reverie.core.messages import Message, Text, ToolResult
-from reverie.core.prompt_cache.simulator import Call, Simulator
+from reverie.core.prompt_cache.tracker import Call, Simulator
 from reverie.core.request import Head
 from reverie.core.usage import FREE, PER_MILLION, Prices
 from reverie.core.window import Capabilities, Window, substituted

@@ -13,7 +13,7 @@ from tests.conversation.build import HEAD, STRICT, user
 from reverie.conversation.conversation import Assembler
 from reverie.core.messages import Message, Text, Thinking, ToolResult, new_message
 from reverie.core.prompt_cache import no_marks, placed
-from reverie.core.prompt_cache.simulator import Call, Simulator
+from reverie.core.prompt_cache.tracker import Call, Simulator
 from reverie.core.request import Head, canonical_bytes
 from reverie.core.window import CacheRules, Capabilities
 

@@ -10,7 +10,7 @@ from tests.postgres.serving import Running
 from reverie import Memory
 from reverie.memory.format.revisions import Author
 from reverie.memory.history import GitHistory
-from reverie.memory.service.moving import to_files
+from reverie.memory.service.opening import to_files
 from reverie.memory.store import FileStore
 from reverie.workspace import Workspace
 

@@ -98,7 +98,7 @@ def conflict(on: Callable[[str], bool]) -> str | None:
 
 
 def due(tokens: int, window: Window, *, enabled: bool) -> Due | NotDue:
-    """Due from the warning threshold on, which lies below the threshold of compaction."""
+    """Due from the warning threshold on, which is below the compaction threshold."""
     if not enabled:
         return NotDue("it is switched off (features.collapse)")
     if tokens < window.warning:

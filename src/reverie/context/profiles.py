@@ -38,7 +38,7 @@ class Profile:
     longest_print: int = 24_000
 
     def without_share(self) -> Profile:
-        """The same profile, but a layer may cost at once more than a share of what was paid."""
+        """The same profile without the layers' limits on immediate cost."""
         lean = replace(self.lean, share=math.inf)
         return replace(self, lean=lean, clearing=replace(self.clearing, share=math.inf))
 

@@ -37,8 +37,18 @@ from reverie.core.prompt_cache import (
     root_digest,
     tail_only,
 )
-from reverie.core.prompt_cache.simulator import Call, Outcome, Plan, Simulator, simulate
-from reverie.core.prompt_cache.tracker import Broken, ExpectedBreak, Kept, Sent, Tracker
+from reverie.core.prompt_cache.tracker import (
+    Broken,
+    Call,
+    ExpectedBreak,
+    Kept,
+    Outcome,
+    Plan,
+    Sent,
+    Simulator,
+    Tracker,
+    simulate,
+)
 from reverie.core.request import Head, Segment, message_segments
 from reverie.core.usage import PER_MILLION, Prices, Usage
 from reverie.core.window import CacheRules

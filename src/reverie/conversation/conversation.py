@@ -59,7 +59,7 @@ class Assembled:
 class Assembler:
     """Assembles the requests of one conversation, each from the one before.
 
-    `assemble` does not change which marks stand. Call `sent` for a request that was answered: from
+    `assemble` does not change the marks. Call `sent` for a request that was answered: from
     then on its marks stand for cache entries at the provider.
     """
 

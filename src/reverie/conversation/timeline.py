@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reverie.models.ledger import Ledger
     from reverie.settings import Settings
 
-# The window is measured at so many calls of a long session; all other figures are of every call.
+# In a long session the window is measured at this many calls; all other figures cover every call.
 MOST_MEASURED = 120
 
 

@@ -105,7 +105,7 @@ def _same_response(earlier: Sequence[Message], message: Message) -> bool:
 def safe_cuts(messages: Sequence[Message]) -> list[int]:
     """Every index i at which the messages can be cut without splitting a tool pair.
 
-    A cut never falls inside one response, so thinking stays with the call it led to.
+    A cut never falls inside one response, so thinking stays with its call.
     """
     last_of = {m.response: i for i, m in enumerate(messages) if m.response is not None}
     cuts = [0]

@@ -151,7 +151,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The call may be made; `warning` names a cap that it exceeds, where that is allowed.
+    """The call may be made; `warning` names a cap that it exceeds, if exceeding is allowed.
 
     `ticket` identifies the reservation, which is settled with the actual cost.
     """

@@ -52,7 +52,7 @@ _REFUSALS = (InputError, AccessDenied, RequestRefused, PromptTooLong)
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What was submitted (None: nothing), what the rules read meanwhile, and what to tell."""
+    """What was submitted (None: nothing), what the rules read meanwhile, and messages for the user."""
 
     batch: Batch | None
     read: tuple[ReadSession, ...] = ()
@@ -61,7 +61,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What was learnt from answers, and what to tell."""
+    """What was learnt from answers, and messages for the user."""
 
     read: tuple[ReadSession, ...] = ()
     notes: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ def _reserved(
             if not isinstance(decision, Refused):
                 continue
             notes.append(f"{piece.session}: not in the batch: {decision.reason}")
-        # The rest of the session comes later: its cursor cannot pass over a piece.
+        # The rest of the session comes later, because its cursor cannot skip a piece.
         cut.add(piece.session)
         batch = batch.without(piece.id)
     pending.put(batch)
@@ -309,7 +309,7 @@ class _Collector:
         return ModelChoice(self.batch.model, why="a batch", prices=self.provider.prices)
 
     def _entry(self, piece: Piece, answer: Answer) -> Entry | None:
-        """What the request cost; what is charged without an answer counts with the most it can be."""
+        """The request's cost; a charge without an answer counts at its maximum."""
         if answer.reply is None and not answer.charged:
             return None
         prices, cost, usage = self.provider.prices, piece.most, Usage()

@@ -44,13 +44,13 @@ def due(app: Workspace) -> bool:
 
 
 def wanted(app: Workspace) -> bool:
-    """Whether ended sessions are to be read in batches, by the settings."""
+    """Whether the settings let batches read ended sessions."""
     on = app.settings.memory_enabled and app.switches.on("extract") and app.user is None
     return on and app.settings["learning.batch"] == WHEN_IDLE
 
 
 async def look_after(app: Workspace) -> Collected:
-    """Collect what has ended; then submit the sessions that have ended, if the settings say so."""
+    """Collect finished batches, then submit ended sessions if the settings say so."""
     from reverie.learning.batches import collect, submit, why_not
     from reverie.learning.extraction.prompts import occasion
     from reverie.learning.side_models import choose_model

@@ -222,7 +222,7 @@ class Reader:
     def outcome(
         self, session: str, account: str, learnt: Learnt, messages: int, paid: int
     ) -> ReadSession:
-        """What was learnt, and what it cost beyond the first `paid` calls of the account."""
+        """What was learnt, and its cost beyond the first `paid` calls of the account."""
         costs = self._costs(account)[paid:]
         cost = None if None in costs else sum(cost or 0.0 for cost in costs)
         model = "" if self._failed else self.choice.model

@@ -165,7 +165,7 @@ class UnreadTurns:
         write_json(self.file, dict(list(known.items())[-_MOST_SESSIONS:]))
 
     def load(self) -> list[Unread]:
-        """The unread turns as they stand in their transcripts; what is gone from there is left out."""
+        """The unread turns, read from their transcripts; deleted ones are left out."""
         found: list[Unread] = []
         for session, entry in self._known().items():
             wanted = set(map(str, entry["messages"]))

@@ -171,7 +171,7 @@ def _turns(folder: Path) -> int:
 
 
 def alarm_once(app: Workspace) -> Alarm | None:
-    """The alarm, if it was not told before; it is told again only after learning worked in between."""
+    """The alarm, unless it was already shown; it is shown again only after learning worked in between."""
     found = alarm_of(app)
     if found is None:
         return None

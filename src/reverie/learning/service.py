@@ -237,7 +237,7 @@ class ExtractionStore:
 
 
 def proposal_of(candidate: Candidate, session: str, said_on: date | None) -> Proposal | None:
-    """A candidate as a proposal; None when nothing is to be changed."""
+    """A candidate as a proposal; None if nothing would change."""
     operation, file = _named(candidate.operation)
     if operation is None:
         return None

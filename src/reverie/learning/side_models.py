@@ -82,7 +82,7 @@ def _most(app: Workspace, purpose: Purpose) -> float | None:
 
 @dataclass(slots=True)
 class AnsweredModel(ModelWrapper):
-    """Gives a reply that a batch brought, then goes on with the model itself, at its full price.
+    """Returns a batch's reply first, then continues with the model itself, at its full price.
 
     The model is not asked again only to say that it is done: after writes that went well it is. The
     index need not be among them: the keeper writes its lines.

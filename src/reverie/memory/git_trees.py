@@ -252,7 +252,7 @@ class Folder:
 
     @property
     def crowded(self) -> bool:
-        """Whether this folder has so many entries that its files should be spread."""
+        """Whether the folder has too many entries and its files should be spread."""
         return len(self._entries) >= SPREAD_FROM and not self.spread
 
     def spread_out(self, repo: pygit2.Repository) -> Folder:

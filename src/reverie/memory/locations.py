@@ -81,7 +81,7 @@ class Identity:
     # The folder of the project before it moved, and the adopted directory, if any.
     continues: str = ""
     adopted: str = ""
-    # Not empty: the user wants a memory of its own for this clone.
+    # Set when the user wants a separate memory for this clone.
     apart: str = ""
 
     def is_same(self, other: Identity) -> bool:

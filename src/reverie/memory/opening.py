@@ -85,7 +85,7 @@ class ScopedTopics:
 
     @property
     def large(self) -> bool:
-        """Whether the project has so many memories that a call should read only some of them."""
+        """Whether the project has too many memories to read all of them in one call."""
         return self._own.large
 
     def alike(self, text: str) -> Sequence[ManifestEntry]:

@@ -76,7 +76,7 @@ class FileReader:
 
     @property
     def large(self) -> bool:
-        """Whether there are so many memories that a call should read only some of them."""
+        """Whether there are too many memories to read all of them in one call."""
         if self._watcher is None:
             return False
         if self._watcher.catalog.exists:

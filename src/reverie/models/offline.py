@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from reverie.core.messages import Attachment, Block, GrowingMap, Message, Text, ToolResult, ToolUse
 from reverie.core.prompt_cache import Chain, Mark, extend, root_digest
-from reverie.core.prompt_cache.simulator import Call, Simulator
+from reverie.core.prompt_cache.tracker import Call, Simulator
 from reverie.core.request import (
     Reply,
     Request,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from reverie.context.microcompaction import USUAL_RATES
 from reverie.conversation.conversation import Assembled, Assembler
 from reverie.core.prompt_cache import Mark, no_marks
-from reverie.core.prompt_cache.simulator import Call, Simulator
+from reverie.core.prompt_cache.tracker import Call, Simulator
 from reverie.core.usage import Usage
 from reverie.proxy.marks import ClientMarks, chain_marks
 from reverie.proxy.turns import Sent, Turn

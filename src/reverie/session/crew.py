@@ -89,7 +89,7 @@ def _limits(app: Workspace, options: SessionOptions) -> Limits:
 
 
 def record_crew(crew: Crew, conversation: Conversation) -> None:
-    """Journal who is hired; mark agents that ended with an earlier process as lost."""
+    """Journal new agents; mark agents that ended with an earlier process as lost."""
     state = conversation.state
     crew.record = conversation.record
     crew.taken = frozenset(state.hired)

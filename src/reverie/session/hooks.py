@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from reverie.workspace import Workspace
 
 LABEL = "hook"
-# A stop hook may send a turn on so many times.
+# How often stop hooks may continue one turn.
 MOST_CONTINUATIONS = 8
 _REFUSED = 2
 _LONGEST_OUTPUT = 100_000
@@ -52,7 +52,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class HiredAgent:
-    """The sub-agent whose session it is; hooks are told its name, type and transcript."""
+    """The sub-agent of this session; hooks receive its name, type and transcript."""
 
     name: str
     type: str
@@ -68,7 +68,7 @@ class HiredAgent:
 
 @dataclass(slots=True)
 class SessionHooks:
-    """Runs the hooks of one session; `continuations` counts how often stop hooks sent a turn on.
+    """Runs the hooks of one session; `continuations` counts how often stop hooks continued a turn.
 
     `agent` is set for a sub-agent: it has a start and an end of its own, and its task is no prompt.
     """

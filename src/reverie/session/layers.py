@@ -297,7 +297,7 @@ class Layers:
         return learning
 
     def _apart(self) -> tuple[FreshAgents, Prices | None]:
-        """Agents that are told the new messages alone, on the side model if there is one."""
+        """Agents that see only the new messages, on the side model if there is one."""
         side, models = self.app.settings.model("side"), self.core.models
         bare = models.now if side == OFFLINE else self.app.bare_model(side)
         if side != OFFLINE:

@@ -80,7 +80,7 @@ class OwnLoop:
     # The caller has sent its earlier messages as they are: no layer may change them on import, and
     # the thinking in them is valid.
     sent_as_is: bool = False
-    # Why a stop hook wants the turn to go on; empty if none does.
+    # Why a stop hook wants the turn to continue; empty if none does.
     go_on: str = ""
     _pending: _Pending | None = None
     _paused: bool = False

@@ -27,7 +27,7 @@ Late: TypeAlias = Literal["inject", "drop"]
 # How many of the best to look at where a score alone chooses, besides those already shown: some more
 # than can be attached, as a part of them may be superseded or expired.
 _REACH = MOST_FILES + 15
-# A recall that waits for its thread has so many times the deadline.
+# A recall that still waits for its thread gets this multiple of the deadline.
 _MOST_ROUNDS = 10
 
 
@@ -83,7 +83,7 @@ class Prefetch:
     async def ready(self, seconds: float | None) -> RecallOutcome | None:
         """The result if it is there within `seconds`; it is returned once, and a miss is announced.
 
-        The time in which other conversations of this program came first does not count.
+        Time spent waiting for this program's other conversations does not count.
         """
         if self._task is None:
             return None
@@ -99,7 +99,7 @@ class Prefetch:
         return None
 
     def _left(self, seconds: float) -> float:
-        """What is left of the time that recall has; all of it before it begins."""
+        """The rest of recall's deadline; all of it before recall begins."""
         started = None if self._recall is None else self._recall.started_at
         return seconds if started is None else started + seconds - time.monotonic()
 

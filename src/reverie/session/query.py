@@ -72,7 +72,7 @@ class Session:
     limits: Limits = field(default_factory=Limits)
     # Its place among other agents, through which it hires them and gets letters.
     place: Place | None = None
-    # The person's own hooks, whether they were told that the session starts, and what they said to that.
+    # The person's own hooks, whether their start event has run, and what it returned.
     hooks: SessionHooks | None = None
     _opened: bool = False
     _opening: tuple[Attachment, ...] = ()
@@ -207,7 +207,7 @@ class Session:
         self.announce(MemoriesSurfaced(found.files, found.how))
 
     async def _recall(self, memories: Prefetch) -> None:
-        """Show what the last turn recalled too late, then what is recalled in time for this one."""
+        """Show what the last turn recalled too late, then what this turn recalls in time."""
         late, self._late_memories = self._late_memories, None
         self.show(late)
         self.show(await memories.ready(self.limits.recall_seconds))
@@ -310,7 +310,7 @@ async def _wait_until_done(work: asyncio.Task[None]) -> None:
 
 @dataclass(slots=True)
 class _Turn:
-    """What one turn has used of its limits."""
+    """How much of its limits one turn has used."""
 
     limits: Limits
     requests: int = 0

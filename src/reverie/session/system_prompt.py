@@ -164,7 +164,7 @@ def _memory_section(app: Workspace, memory: OpenMemory) -> str:
 
 
 def _prompt_memory(memory: OpenMemory, most: int) -> PromptMemory:
-    """The directory, and its index in at most so many tokens; without any, no index is shown."""
+    """The directory, and its index in at most `most` tokens; 0 leaves the index out."""
     place = str(memory.place.directory)
     return PromptMemory(place, within(memory.store.index(), most) if most else None)
 

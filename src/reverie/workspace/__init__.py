@@ -55,7 +55,7 @@ class Workspace:
         user: str | None = None,
         sleep: Sleep | None = None,
     ) -> None:
-        """`user` is a user of a program that embeds Reverie; their data has a folder of its own."""
+        """`user` is a user of a program that embeds Reverie; their data is in a separate folder."""
         self.settings = settings
         # Settings of this run alone; passed on to child processes.
         self.overrides = tuple(overrides)

@@ -153,7 +153,7 @@ def base_of(memory: OpenMemory, file: str, version: str) -> Base:
 def save_edit(memory: OpenMemory, base: Base, data: bytes, author: Author) -> Edited:
     """Check an edited text and save it.
 
-    InputError says what is wrong with it; WriteConflict holds what was saved meanwhile.
+    InputError says what is wrong with it; WriteConflict contains the version saved meanwhile.
     """
     fresh = parse(data, base.topic.file)
     problem = _problem(data, fresh, base.topic)

@@ -53,7 +53,7 @@ def spending(app: Workspace, by: str, days: int) -> dict[str, Any]:
 
 
 def _calls(ledger: Ledger, since: float) -> list[Entry]:
-    """What was asked of a model since then; the offline one is none."""
+    """The model calls since then; the offline model does not count."""
     return [one for one in ledger.entries() if one.at >= since and one.model != OFFLINE]
 
 

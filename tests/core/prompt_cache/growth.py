@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.core.build import a_head, chain_of, filler, user
 
 from reverie.core.messages import Block, Image, Text, Thinking, ToolResult, ToolUse
-from reverie.core.prompt_cache.simulator import Call
+from reverie.core.prompt_cache.tracker import Call
 from reverie.core.window import CacheRules
 
 EXPLICIT = CacheRules("explicit", minimum=100)

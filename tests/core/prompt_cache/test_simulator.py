@@ -13,7 +13,7 @@ from tests.core.prompt_cache.growth import AUTOMATIC, EXPLICIT, HOUR, MINUTE, gr
 
 from reverie.core.messages import Text, Thinking
 from reverie.core.prompt_cache import Mark, StandingMarks, no_marks, placed, tail_only
-from reverie.core.prompt_cache.simulator import Call, Plan, Simulator, simulate
+from reverie.core.prompt_cache.tracker import Call, Plan, Simulator, simulate
 from reverie.core.usage import FREE, Prices, Usage
 from reverie.core.window import CacheRules
 

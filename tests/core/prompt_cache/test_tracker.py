@@ -12,14 +12,15 @@ from tests.core.prompt_cache.growth import AUTOMATIC, EXPLICIT, MINUTE, growing_
 
 from reverie.core.messages import Text
 from reverie.core.prompt_cache import Change, Mark, placed
-from reverie.core.prompt_cache.simulator import Call, Simulator
 from reverie.core.prompt_cache.tracker import (
     TOLERATED_TOKENS,
     Broken,
+    Call,
     Expectation,
     ExpectedBreak,
     Kept,
     Sent,
+    Simulator,
     Tracker,
 )
 from reverie.core.usage import Usage

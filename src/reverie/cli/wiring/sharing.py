@@ -237,7 +237,7 @@ def migrate(frame: Invocation, source: str, target: str, scope: str) -> None:
     if (source == FILES) == (target == FILES):
         raise click.UsageError("one side is `files`, the other the address of a service")
     app = frame.app()
-    from reverie.memory.service.moving import to_files, to_service
+    from reverie.memory.service.opening import to_files, to_service
 
     there = _service(frame, target if source == FILES else source, scope)
     here = _files(app, scope)

@@ -32,9 +32,9 @@ from reverie.core.usage import PER_MILLION, Prices
 from reverie.core.window import message_tokens, text_tokens
 
 _OBLIGATIONS = 2_000
-# A file is named if its name is in one of the last so many texts.
+# A file counts as named if one of the last texts, up to this many, contains its name.
 _NAMED_IN = 6
-# A session goes on for at most so many times the requests it has made, and at least for so many.
+# Estimate of the requests still to come: at most this multiple of those made, at least this many.
 _AHEAD = 2
 _FEWEST_CALLS = 4
 # A shorter excerpt of a file tells too little.
@@ -82,7 +82,7 @@ class LeanPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What is known before a request: its prices, and whether the cache lapsed.
+    """The conditions before a request: its prices, and whether the cache lapsed.
 
     `done` requests were made so far, for `spent` dollars; None where they are not counted. `sizes` are
     the prompts since the last compaction in tokens, oldest first.
@@ -191,7 +191,7 @@ def compact(
 def _start(
     situation: Situation, planned: Plan, policy: LeanPolicy, read_file: ReadFile
 ) -> tuple[Message, ...]:
-    """The record with the user's words, and a message of what is in work, which is soon outdated."""
+    """The record with the user's words, and a message with the files in work, which is soon outdated."""
     body = record_of(planned.compacted, policy.record, planned.before)
     texts = user_messages.carried(planned.compacted)
     facts = read_facts(planned.compacted)
@@ -249,7 +249,7 @@ def _last_request(messages: Sequence[Message]) -> frozenset[str]:
 
 
 def _last_words(messages: Sequence[Message], most: int) -> Iterator[str]:
-    """What was said last, newest first: by the person and the assistant, with its thinking."""
+    """The latest texts of the person and the assistant, thinking included, newest first."""
     for message in reversed(messages):
         if most <= 0:
             return

@@ -100,7 +100,7 @@ class _Writer:
         self._verb = ""
 
     def _earlier(self, message: Message) -> None:
-        """The record or summary that stands for what was before."""
+        """The record or summary of everything before."""
         self._users += len(said(message))
         self.lines += body_of(message).split("\n")
         self._know_errors(self.lines)
@@ -174,7 +174,7 @@ def paths_in(messages: Iterable[Message]) -> Iterator[str]:
                 yield action.target
 
 
-# A line number, or a line that stands at the place.
+# A line number, or the text of the line at that place.
 Place: TypeAlias = int | str
 
 _CHANGED_TO = ("new_string", "newText", "new_str", "content")
@@ -184,7 +184,7 @@ LEAD = ", as it is on disk now:\n"
 _RUN = re.compile(r"^\[… from line (\d+) of \d+\]$", re.MULTILINE)
 # Lines around a place that are shown with it: a few for every place first, more while there is room.
 _NEAR, _WIDE = (4, 10), (15, 45)
-# A name that stands in more lines than this does not tell a place.
+# A name found in more lines than this does not identify a place.
 _RARE = 4
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 _IS_CODE = re.compile(r"_[a-zA-Z]|[a-z][A-Z]|[A-Za-z]\d|[A-Z]{2,}[a-z]")
@@ -197,7 +197,7 @@ _ODDS = {
     (True, False): (0.6, 6),
     (True, True): (0.55, 15),
 }
-# A file that was asked for and is not changed yet is so likely for so many calls.
+# How likely a requested, still unchanged file is to be edited, and for how many calls.
 _WAITING, _ASKED_FOR = 0.25, 32
 
 

@@ -253,7 +253,7 @@ def _quoted(message: Message) -> str:
 # Runs a fork on the conversation's exact prefix: takes a task, returns the text of the reply.
 Summarizer: TypeAlias = Callable[[str], Awaitable[str]]
 
-# The same with messages of its own, for a conversation that is too long to be sent.
+# The same for a conversation too long to be sent: the messages come in a request of their own.
 ApartSummarizer: TypeAlias = Callable[[tuple[Message, ...], str], Awaitable[str]]
 
 MOST_TRIES = 3

@@ -45,7 +45,7 @@ _TELLING = re.compile(
     r"|\b\w{1,80}(?:Error|Exception)\b\s?[:(\[]|^(?:-+ )?FAIL\b.|^E  ",
     re.IGNORECASE,
 )
-# What a program prints about itself begins so; source code and prose speak of errors elsewhere.
+# Programs report their own errors at the start of a line; code and prose mention errors elsewhere.
 _REPORTS = re.compile(
     r"\W{0,6}(?:[\w.]{0,80}(?:Error|Exception|Interrupt)\b:|(?:error|fatal|panic|fail(?:ed|ure)?)\b|E  )",
     re.IGNORECASE,

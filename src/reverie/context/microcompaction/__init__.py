@@ -34,7 +34,7 @@ from reverie.events import Announce, LayerFired, no_listener
 
 @dataclass(frozen=True, slots=True)
 class RequestConditions:
-    """What is known right before a request.
+    """The conditions right before a request.
 
     `context` is the best known size of the whole prompt. `main` is false for forks, which must not
     change the prefix they share. `spent` is what the session has cost so far, in dollars, if known.

@@ -85,7 +85,7 @@ _MOST_FLAGS = 20
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a dream may read besides its copy; `named` is the folder that the copy stands for.
+    """What a dream may read besides its copy; `named` is the folder that was copied.
 
     `log` holds the entries to distil, `instructions` the person's own rules on what to keep.
     """

@@ -130,7 +130,7 @@ def doubt_about(paragraph: str) -> str:
 
 
 def _names_a_text(paragraph: str) -> bool:
-    """Whether a fragment names a text that it stands beside: "FAQ draft. We are in …", "Her bio - I always …"."""
+    """Whether a fragment names the text next to it: "FAQ draft. We are in …", "Her bio - I always …"."""
     first = _parts(paragraph)[0] if paragraph.strip() else ""
     found = FRAGMENT.match(first)
     if found is not None and len(paragraph) - found.end() > _SHORTEST_TEXT:
@@ -186,7 +186,7 @@ def introduces(sentence: str) -> bool:
 
 
 def _addresses_readers(paragraph: str) -> bool:
-    """An organisation that says "we" to "you", or a model that advises; no person speaks for themselves."""
+    """An organisation's "we" to "you", or a model's advice: not a person speaking for themselves."""
     if ADVICE.search(paragraph):
         return True
     both = ORGANISATION.search(paragraph) and READERS.search(paragraph)
@@ -194,7 +194,7 @@ def _addresses_readers(paragraph: str) -> bool:
 
 
 def _quotes_after_colon(paragraph: str) -> bool:
-    """Whether it works on or reports the text behind its first colon: "Translate: …", "she wrote: …"."""
+    """Whether it asks for work on, or reports, the text after its first colon: "Translate: …", "she wrote: …"."""
     dash = _BEFORE_DASH.match(paragraph)
     if dash and not PERSONAL.search(dash[1]) and _names_work(dash[1], (TEXT_WORK, WORK_ON)):
         return True

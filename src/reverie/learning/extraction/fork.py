@@ -118,7 +118,7 @@ class Learning:
             self._turn_ended.set()
 
     def _end(self) -> None:
-        """The session ends: what was gathered is read now."""
+        """The session ends: read what was gathered."""
         self._ending = True
         self._turn_ended.set()
 
@@ -189,7 +189,7 @@ class Learning:
             self.conversation.record(Extracted(self._read_up_to))
 
     async def _carry_over(self) -> None:
-        """Add the turns that earlier sessions left unread; only an agent apart can be told them."""
+        """Add the turns that earlier sessions left unread; only a separate agent can be shown them."""
         if self._carried is not None or self.unread is None or self.apart is None:
             return
         self.unread.drop([self.conversation.state.session])
@@ -258,7 +258,7 @@ class Learning:
         return offers(told(new), state.tokens, prices, self.apart_prices)
 
     def _affordable(self) -> bool:
-        """Whether a model may read now what was gathered, by its price."""
+        """Whether the price allows a model to read now what was gathered."""
         prices = self.conversation.model.prices
         if prices is None:
             return True
@@ -316,7 +316,7 @@ def settle(
 
 
 def _dated(candidate: Candidate, messages: Sequence[Message]) -> Candidate:
-    """With the days that memories name: "last week" is no other time than what is stored."""
+    """Compare with the days that memories name, so that "last week" matches the stored date."""
     day = day_of(candidate, messages)
     return replace(candidate, text=absolute_dates(candidate.text, day)[0]) if day else candidate
 

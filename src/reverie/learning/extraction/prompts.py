@@ -47,7 +47,7 @@ _TELLS = re.compile(
 )
 _ASKS = re.compile(r"\?\s*$")
 _FEWEST_WORDS = 4
-# A message of so many characters was typed. Longer ones are plans, logs and task templates beside
+# A message up to this length was typed. Longer ones hold plans, logs and task templates beside
 # the person's own words.
 _TYPED = 500
 # More is pasted text.
@@ -66,7 +66,7 @@ def occasion(messages: Iterable[Message]) -> str | None:
     return None
 
 
-# The agent's own system prompt and its tools, which a side agent of its own is sent.
+# Tokens of the system prompt and the tools of a separate side agent.
 _OWN_HEAD = 2_500
 # A directive tells the rules and the memories there are.
 _DIRECTIVE = 2_000
@@ -74,7 +74,7 @@ _DIRECTIVE = 2_000
 _ANSWER = 250
 # A run that costs less than this, in dollars, is not put off when a session ends.
 SMALL = 0.02
-# With the turns of earlier sessions a run may cost so many times the share of the session's own cost.
+# A run that includes earlier sessions' turns may cost this many times the session's own share.
 _FOR_OTHERS = 2
 
 
@@ -205,7 +205,7 @@ def numbered(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def told(messages: Sequence[Message]) -> list[str]:
-    """The words of the messages, as far as an agent that was not there is told them."""
+    """The messages as text for an agent that has not seen the conversation."""
     return [_whole(message) for message in numbered(messages)]
 
 

@@ -44,7 +44,7 @@ INTRODUCES = re.compile(
     r"|(?:he|hemos) (?:recibido|encontrado)|me (?:llegó|mandaron|enviaron))",
     re.I,
 )
-# Texts that are made up: whoever speaks in them, it is not the person.
+# Made-up texts: the "I" in them is not the person.
 _MADE_UP = (
     r"(?:short |little |funny |old |bedtime |theatre )?(?:stor(?:y|ies)|poems?|haikus?|limericks?|sonnets?|songs?|lyrics|novels?|plays?|screenplays?|scenes?|dialogues?|monologues?|sketch(?:es)?|fables?|fairy tales?|slogans?|taglines?"
     r"|jokes?|parod(?:y|ies)|role-?play|(?:kurz)?geschichten?|gedichte?|lied(?:er)?|roman|theaterstück|szenen?|dialoge?|witze?|märchen|histoires?|poèmes?|chansons?|pièces?|scènes?|dialogues?|blagues?|contes?|cuentos?|poemas?"
@@ -59,7 +59,7 @@ FICTION = re.compile(
     r"|\b(?:game|book|film|movie|series|show|novel|podcast) (?:that )?i(?:['’]m| am)? (?:play|read|watch|see|saw|hear)\w*",
     re.I,
 )
-# Words before a colon that name a text, whoever it is by: "Test sentence:", "My horoscope:".
+# Words before a colon that name a text by any author: "Test sentence:", "My horoscope:".
 TEXT_NAMED = re.compile(
     r"\b(?:sentences?|texts?|quot\w+|scenarios?|horoscope|lyrics|slogans?|motto|headlines?|titles?|captions?|lines?|phrases?|examples?|samples?|exercises?|case|prompts?|dialogues?|stor(?:y|ies)|poems?|jokes?|riddles?|e?-?mails?|letters?|posts?|tweets?|comments?"
     r"|messages?|ads?|adverts?|reviews?|subject|speech|abstract|draft|(?:meeting )?notes|sätze?|satz|zitate?|überschrift|beispiele?|nachricht|entwurf|textes?|titre|exemples?|message|brouillon|frases?|textos?|título|ejemplos?|mensaje|borrador)\b",
@@ -77,7 +77,7 @@ FRAGMENT = re.compile(
 )
 # Turns of a conversation in one line: "- Do you …? - No, I never …".
 TURNS = re.compile(r"(?:^|[:.?!…] )[-–—] [^\n]{3,120}?[.?!…] [-–—] \w", re.M)
-# Words before a colon behind which people go on in their own words; any other text there may be quoted.
+# After these words and a colon people continue in their own words; after others the text may be quoted.
 OWN_COLON = re.compile(
     r"^(?:(?:and|so|also|oh|ok|okay|please|und|ach|et|y)[, ]+)*(?:(?:a|one|two|another|quick|small|short|just|side|last)[ ,]+)*(?:for|fyi|fwiw|btw|by the way|ps|p\.s|note|reminder|heads[- ]?up|context|background|rule|thing|things|convention|preference|preferences|correction|update|decision|request|question|fact|facts"
     r"|more thing|first|second|important|same|still|remember|merk\w*|wichtig|hinweis|für|zur|regel|info|kontext|note|rappel|pour|règle|contexte|nota|ojo|para|regla|contexto|recordatorio)\b(?! (?:from|of the|by|vom|der|du|del)\b)",
@@ -151,7 +151,7 @@ EMPOWERS = re.compile(
     r"|\b(?:aprueba|acceso|permisos|sin (?:revisión|preguntar))\b",
     re.I,
 )
-# Words before a colon that name where the text behind it stands.
+# Words before a colon that say where the text after it is found.
 SOURCE = re.compile(
     r"^(?:from|aus|extrait|del?)\b|\b(?:excerpt|extract|quot(?:e|ation)|passage|snippet|minutes|transcript|caption|auszug|ausschnitt|zitat|protokoll|abschrift"
     r"|extrait|citation|compte rendu|extracto|fragmento|cita|acta)\b"

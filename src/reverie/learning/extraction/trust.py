@@ -73,7 +73,7 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class ToInbox:
-    """A person decides. `warning` says what is suspicious; empty when nothing is."""
+    """A person decides. `warning` says what is suspicious, if anything."""
 
     reason: str
     warning: str = ""

@@ -29,7 +29,7 @@ LARGEST_PILE = 64 * 1024 * 1024
 
 EXPORTS = (".json", ".jsonl", ".af")
 
-# Files that tell agents how to work; a person who imports one wants what it says as memories.
+# Instruction files for agents; importing one turns its instructions into memories.
 _INSTRUCTIONS = frozenset(
     (
         "agents.md",

@@ -51,7 +51,7 @@ def redoable(history: History) -> tuple[Revision, ...]:
 def take_back(
     store: TopicStore, history: History, revisions: Sequence[Revision], author: Author
 ) -> Revision | None:
-    """Make the files what they would be without these revisions; None if nothing changes."""
+    """Restore the files as if these revisions had not been made; None if nothing changes."""
     steps = [_step(history, revision) for revision in revisions]
 
     def planned() -> Mapping[str, bytes | None]:

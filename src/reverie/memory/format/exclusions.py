@@ -165,7 +165,7 @@ def unreadable(text: str) -> str | None:
 
 
 def states_nothing(text: str) -> str | None:
-    """What a text is that says nothing to remember: a greeting, a lone day, a question; or None.
+    """The kind of a text that says nothing to remember: a greeting, a lone day, a question; or None.
 
     A word or two may well be a note ("Tabs", "vegan"): only what is certain is refused.
     """

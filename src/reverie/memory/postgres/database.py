@@ -37,7 +37,7 @@ WORKER = "reverie_worker"
 
 # Held while migrating, so that two servers that start together do not both migrate.
 _MIGRATING = 7_245_001
-# Before this file the queue makes its own tables.
+# The queue creates its tables before this migration runs.
 _NEEDS_QUEUE = "0004_jobs"
 _T = TypeVar("_T")
 

@@ -134,9 +134,9 @@ def _searchable(name: str, data: bytes, now: float) -> tuple[bytes, list[str]]:
 
 
 def similar_words(text: str) -> list[str]:
-    """The words of a text that similar ones share; the text itself where it has none."""
+    """The words that similar texts share; the text itself if it has none."""
     words = content_words(plain(text)) or (plain(text).strip(),)
-    # PostgreSQL holds neither an empty lexeme nor one of more than 2 KB.
+    # PostgreSQL accepts neither an empty lexeme nor one longer than 2 KB.
     return [word for word in words if 0 < len(word.encode()) < 2_000]
 
 

@@ -76,7 +76,7 @@ def decide_promotion(
     reason: str,
     approve: Callable[[ProjectRow, str, bytes], None] | None,
 ) -> dict[str, Any]:
-    """Approve (`approve` writes it to the team's memory) or reject; not by the one who asked."""
+    """Approve (`approve` writes it to the team's memory) or reject; the requester may not decide."""
     found = connection.execute(
         "SELECT org, space, project, file, data, asked_by FROM reverie.promotions "
         "WHERE id = %s AND state = 'waiting' FOR UPDATE",
@@ -209,7 +209,7 @@ def note_spent(
     cost: float,
     entry: Mapping[str, Any],
 ) -> None:
-    """A call that was made without a reservation; one whose price is not known costs nothing."""
+    """Record a call made without a reservation; a call of unknown price costs nothing."""
     connection.execute(
         "INSERT INTO reverie.ledger (org, ticket, key, purpose, session, cost, settled, entry) "
         "VALUES (%s, %s, %s, %s, %s, %s, true, %s)",

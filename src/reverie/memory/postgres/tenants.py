@@ -32,7 +32,7 @@ def create_organisation(owner_url: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tenancy:
-    """What one key sees of its organisation."""
+    """The part of its organisation that a key can see."""
 
     database: Database
     token: str
@@ -125,7 +125,7 @@ class Tenancy:
         admin: bool = False,
         lives: timedelta | None = None,
     ) -> str:
-        """A new key; its token is told once."""
+        """Create a key; its token is shown once."""
         _require_name(label)
         if not admin and not spaces:
             raise InputError("a key needs a space it may read or write, or admin rights")

@@ -134,7 +134,7 @@ class ServiceStore(FileStore):
             found = reply.data
             gone = found["gone"]
             if found.get("files") is not None:
-                # A name that was forgotten everywhere is not told.
+                # The service no longer lists names that were forgotten everywhere.
                 gone = [*gone, *(known["files"].keys() - found["files"])]
             self._write(known["files"], found["changed"], gone)
             seq, after, more = found["seq"], found["after"] or "", found["more"]
@@ -305,7 +305,7 @@ class ServiceStore(FileStore):
                 known["files"][edit.file] = version(edit.data)
             else:
                 known["files"].pop(edit.file, None)
-            # Everything since the edit's base comes again.
+            # Ask for everything again, because the edit's base may be old.
             known["seq"] = 0
             write_json(self._state, known)
 

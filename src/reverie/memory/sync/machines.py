@@ -93,7 +93,7 @@ class InboxMerge(Part):
 
 
 def _chosen(was: bytes | None, here: bytes | None, there: bytes | None) -> bytes | None:
-    """What one side changed; if both did, ours, and of two lists everything."""
+    """The side that changed; if both did, ours, or the union of two lists."""
     if here == was:
         return there
     if there == was:
@@ -138,7 +138,7 @@ class SyncAddress:
         return SealedBranch(Remote(self.url, environment, self.key.branch(name)), self.key)
 
     def mixed(self, git_dir: Path, environment: Mapping[str, str]) -> str:
-        """What machines with another key, or without one, have there; nothing readable joins sealed memories."""
+        """A warning about branches of machines with another key or none; readable memories never join sealed ones."""
         remote = Remote(self.url, environment)
         branches = remote.branches(git_dir)
         sealed = [name for name in branches if name.startswith(SEALED)]
@@ -164,7 +164,7 @@ class SyncAddress:
 
 
 def sync(part: Part, branch: Branch, name: str) -> PartReport:
-    """Bring a part and its branch to the same state; killed anywhere, the next sync goes on."""
+    """Bring a part and its branch to the same state; if killed at any point, the next sync continues."""
     report = PartReport(name)
     with exclusive(part.git_dir.with_suffix(".sync.lock")), explained(part.git_dir):
         for _ in range(ATTEMPTS):

@@ -152,7 +152,7 @@ FETCHED = "refs/reverie/sync/fetched"
 _SEALED = "refs/reverie/sync/sealed"
 SEALED = "sealed/"
 _OUTGOING = "refs/reverie/sync/outgoing"
-# After so many bundles one with everything replaces them.
+# After this many bundles, one bundle with everything replaces them.
 _MOST_BUNDLES = 50
 
 

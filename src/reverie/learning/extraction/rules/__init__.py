@@ -179,7 +179,7 @@ def _cued(message: Message, said: Sequence[str], place: int) -> Candidate | None
 
 
 def _plain(message: Message, sentence: str, earlier: tuple[str, ...]) -> Candidate | None:
-    """A lasting fact that stands in the sentence, without a request to remember it."""
+    """A lasting fact in the sentence, without a request to remember it."""
     asks = sentence.endswith(("?", "？"))
     for clause in () if asks else plain.clauses(sentence):
         blotted = to_the_point(unquoted(clause))

@@ -41,7 +41,7 @@ _PLAY = re.compile(
     re.I,
 )
 _REWORDING = re.compile(rf"\b(?:{REWORDS}|summari[sz]e this)\b", re.I)
-# What follows such a task describes the text; before it people speak of themselves.
+# After such a task a sentence describes the text; before it, people talk about themselves.
 _WRITING = re.compile(
     r"\bwrite (?:me )?an? (?:\w+ )?(?:story|poem|song|email|mail|tweet|post|haiku|letter|essay|scene|joke)\b",
     re.I,
@@ -122,7 +122,7 @@ _NARRATES = re.compile(
 )
 
 
-# In a long text people speak at its ends; the middle is usually pasted.
+# In a long text the person's own words are at both ends; the middle is usually pasted.
 _LONG_TEXT = 700
 _ENDS = 2
 _PLAINLY = re.compile(

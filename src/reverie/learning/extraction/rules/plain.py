@@ -21,7 +21,7 @@ _FEWEST_WORDS, _SHORT, _MOST_WORDS = 4, 16, 32
 
 
 def clauses(sentence: str) -> tuple[str, ...]:
-    """The sentence, cut where a remark stands beside a task."""
+    """The sentence, cut where a remark follows a task."""
     return tuple(part.strip() for part in _TO_A_REMARK.split(sentence) if part.strip())
 
 

@@ -128,7 +128,7 @@ _BESIDE = re.compile(
     r"|^that['’]s (?:my|our) (?:\w+ )?(?:standard|minimum|maximum|default|limit|rule|convention|policy|favou?rite|only|usual)\b",
     re.I,
 )
-# Tells a story, or speaks of the person rather than of the work.
+# A story, or about the person rather than the work.
 _TOLD = re.compile(
     r"\b(?:i|i['’]\w+|me|my|was|were|had|did|didn['’]t|got|we['’]ll|amazing|love|excited|great|drove|stopped|went|came|need|really|war|waren|hatte\w*|était|étaient|fue|fueron)\b"
     r"|(?<!is )(?<!are )(?<!be )(?<!always )(?<!never )(?<!only )\b(?!need)\w{3,}ed\b",
