@@ -10,19 +10,15 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import logging
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
-from reverie.core.messages import dump
 from reverie.errors import StorageError
-from reverie.logs import WithoutSecrets
 
 # Prefix of temporary files; one whose writer has died can be deleted.
 TEMPORARY = ".reverie-tmp-"
@@ -172,23 +168,11 @@ def read_json(path: Path) -> Any:
 
 def write_json(path: Path, value: object) -> None:
     """Replace the file atomically, with mode 0600."""
+    # Settings are read through this module at each start and write nothing.
+    from reverie.core.messages import dump  # noqa: PLC0415
+
     try:
         make_private(path.parent)
         replace(path, dump(value) + b"\n", mode=0o600)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-LONGEST_LOG = 1024 * 1024
-
-
-def log_to(path: Path, scrub: Callable[[str], str]) -> None:
-    """Log to this file, too; it is made with its first line."""
-    handler = RotatingFileHandler(
-        path, maxBytes=LONGEST_LOG, backupCount=1, encoding="utf-8", delay=True
-    )
-    lines = logging.Formatter("%(asctime)s %(levelname).1s %(name)s: %(message)s")
-    handler.setFormatter(WithoutSecrets(lines, scrub))
-    root = logging.getLogger("reverie")
-    root.addHandler(handler)
-    root.setLevel(min(root.level or logging.INFO, logging.INFO))

@@ -9,13 +9,15 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-
-import pygit2
+from typing import TYPE_CHECKING
 
 from reverie.errors import InputError
 from reverie.files.atomic import read_json, slug, write_json
 from reverie.memory.format.paths import Refused, check_directory
 from reverie.settings.projects import Project
+
+if TYPE_CHECKING:
+    import pygit2
 
 IDENTITY = "project.json"
 # Which folder has the memory of a repository, by the repository's address.
@@ -166,6 +168,9 @@ def identify(root: Path) -> Identity:
     """A project's identity, read from its repository; outside git only its path."""
     if not (root / ".git").exists() and not (root / "HEAD").exists():
         return Identity(str(root))
+    # It takes 30 ms, and outside git it is not needed.
+    import pygit2  # noqa: PLC0415
+
     try:
         repo = pygit2.Repository(str(root))
         remote = repo.remotes["origin"].url if "origin" in set(repo.remotes.names()) else ""

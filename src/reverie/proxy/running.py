@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from reverie.errors import InputError
-from reverie.files.atomic import log_to, make_private, read_json, write_json
+from reverie.files.atomic import make_private, read_json, write_json
 from reverie.http_server import HttpServer
+from reverie.logs import log_to
 from reverie.proxy.access import Access, is_loopback
 from reverie.proxy.app import ProxyApp
 from reverie.proxy.clients import ProxySwitches

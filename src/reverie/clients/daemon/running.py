@@ -25,7 +25,7 @@ from reverie.clients.daemon.control import Address, DaemonPlace
 from reverie.clients.daemon.service import Service, WorkQueue
 from reverie.clients.hook_client import EARLY, LARGEST, PROCESSING, PROJECT, SOCKET, STARTING
 from reverie.clients.hooks.dialects import DIALECTS
-from reverie.files.atomic import log_to
+from reverie.logs import log_to
 from reverie.settings import load_settings
 from reverie.settings.sources import Stamp, stamp_of
 from reverie.workspace import SystemClock, without_secrets
