@@ -73,6 +73,31 @@ def test_the_persons_own_sentence(said: str, found: list[tuple[str, str]]) -> No
     assert texts(user(said)) == found
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Please remember: Tubas sit in the back row, right",
+        "please remember: US spelling for the American landing pages",
+        "Please remember: when it's an email to my brother keep it jokey",
+        "Remember: what Hugo also loves is trains",
+        "Please remember: v2.3 dropped support for Node 16",
+        "Por favor, recuerda: me gusta la zarzuela",
+        "Retiens: si la mer est forte, le bac ne part pas",
+        "Merk dir: wenn es regnet, fällt das Training aus",
+    ],
+)
+def test_what_is_dictated_is_saved_in_any_form(said: str) -> None:
+    dictated = said.partition(": ")[2]
+    messages = [user(said)]
+    [candidate] = find(messages)
+    assert candidate.text.casefold() == dictated.casefold()
+    assert isinstance(judge(candidate, messages), Save)
+
+
+def test_a_dictated_question_is_still_a_question() -> None:
+    assert texts(user("Please remember: when is the demo?")) == []
+
+
 @pytest.mark.parametrize("origin", ["tool", "hook", "reverie", "import"])
 def test_only_a_person_can_ask(origin: str) -> None:
     assert texts(new_message("user", Text("From now on use uv."), origin=origin)) == []

@@ -46,7 +46,7 @@ _TOKEN = re.compile(r"[^\W_]+(?:['.\-:][^\W_]+)*")
 _URL = re.compile(r"https?://[^\s)>\]\"'“”]+[^\s)>\]\"'“”.,;:!?]")
 _ISO_DAY = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _NAME = re.compile(r"(?<=[\w,;:\"“(] )[A-Z][\w-]+|\b[A-Z][a-z]*[A-Z]\w*|\b[A-Z]{2,}\b")
-_FIRST = re.compile(r"\W*([^\W\d_][\w'’-]*)")
+_FIRST = re.compile(r"\W*([^\W\d_][\w'’-]*(?:\.\d+)*)")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
 # The word after these is a name even in lower case.
 _ROLE = re.compile(

@@ -49,7 +49,7 @@ _REACHES_OUT = re.compile(
     r"|\b(?:pip3?|pipx|npm|npx|pnpm|yarn|gem|cargo|brew|apt|apt-get|dnf|uv|conda|go|composer|docker|helm)(?: [\w-]+)? (?:install|add|i|get|pull|run)"
     r"\s+(?!(?:instead|and|or|for|to|in|on|at|when|before|after|rather|over|but|any ?more|again|ever|first|with|is|the tests?)\b)[-\w@./]+"
     r"|\binstall\w* (?:\w+ ){0,4}?(?:from|via|aus|von|depuis|desde)\b|\b(?:paket\w*|paquets|paquetes|packages) .{0,20}\b(?:from|aus|von|depuis|desde)\b"
-    r"|\b(?:send|upload|forward|post|copy|mail|e-?mail|b?cc|leak|push|publish|deliver|transfer)\b (?!(?:me|us)\b)[^.!?]{1,80}?\bto (?!(?:me|us|main|master|be|avoid|keep)\b)\S"
+    r"|\b(?:send|upload|forward|post|copy|e?-?mail(?! address)|b?cc|leak|push|publish|deliver|transfer)\b (?!(?:me|us)\b)[^.!?]{1,80}?\bto (?!(?:me|us|main|master|be|avoid|keep)\b)\S"
     r"|\b(?:sende?|schicke?|leite?|lade?|kopiere?|überweise?)\b[^.!?]{1,80}?\b(?:an|nach|auf|hoch|weiter)\b"
     r"|\b(?:envoie|envoyez|transfère|transmets|copie|téléverse)\b[^.!?]{1,80}?\b(?:à|vers|sur|au|aux)\b"
     r"|\b(?:envía|manda|reenvía|sube|copia|transfiere)\b[^.!?]{1,80}?\b(?:a|al|hacia|en)\b",

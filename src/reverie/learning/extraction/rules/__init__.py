@@ -63,6 +63,7 @@ _EMPTY = re.compile(
     re.I,
 )
 _WORD = re.compile(r"\w[\w'’-]*")
+_WITH_DIGIT = re.compile(r"[^\W\d]+\d")
 
 
 def find(messages: Sequence[Message], earlier: Sequence[Message] = ()) -> tuple[Candidate, ...]:
@@ -230,7 +231,8 @@ def _lasting(
 def _candidate(
     message: Message, body: str, type_: MemoryType, evidence: str, *, delete: bool = False
 ) -> Candidate:
-    text = body[0].upper() + body[1:]
+    # "v2.3" is a name as it stands.
+    text = body if _WITH_DIGIT.match(body) else body[0].upper() + body[1:]
     return Candidate(
         text=text,
         type=type_,

@@ -14,7 +14,7 @@ from reverie.memory.format.taxonomy import MemoryType
 
 # The manner of a cue decides which doubts apply to it.
 Manner: TypeAlias = Literal[
-    "asked", "standing", "rule", "decision", "told", "self", "fact", "plain"
+    "dictated", "asked", "standing", "rule", "decision", "told", "self", "fact", "plain"
 ]
 
 
@@ -370,4 +370,14 @@ SPANISH: tuple[Cue, ...] = (
     ),
 )
 
-CUES: tuple[Cue, ...] = (*ENGLISH, *GERMAN, *FRENCH, *SPANISH)
+# "Please remember: US spelling for the landing pages": what stands after the colon, whatever its form.
+DICTATED = _cue(
+    "dictated",
+    rf"^(?:bitte |s'il (?:te|vous) plaît,? |por favor,? )?{_PLEASE}"
+    r"(?:remember|memori[sz]e|keep in mind|save|note(?= (?:this|that|down|the following))|merke? dir|notiere?(?: dir)?"
+    r"|souviens-toi|retiens|mémorise|recuerda|apunta|anota)"
+    r"(?: (?:this|that|these|down|the following|also|please|bitte|das|folgendes|bien|ceci|cela|esto|lo siguiente))*"
+    r"\s*:\s+(?P<said>\S.*)",
+)
+
+CUES: tuple[Cue, ...] = (DICTATED, *ENGLISH, *GERMAN, *FRENCH, *SPANISH)

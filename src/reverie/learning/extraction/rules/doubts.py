@@ -213,9 +213,10 @@ def about_place(said: Sequence[str], place: int) -> str | None:
 
 def about_sentence(sentence: str, manner: Manner, earlier: tuple[str, ...]) -> str | None:
     """A doubt about one sentence, or None; `earlier` are those before it in the message."""
-    if asks(sentence) or begins_as_question(sentence) or _TAG.search(sentence):
+    sounds_asked = begins_as_question(sentence) or _TAG.search(sentence)
+    if asks(sentence) or (sounds_asked and manner != "dictated"):
         return "a question"
-    if manner == "asked":
+    if manner in ("dictated", "asked"):
         return _about_request(sentence)
     if _HEDGE.search(sentence):
         return "not certain"
