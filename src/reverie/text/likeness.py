@@ -256,7 +256,7 @@ _CLEAR = 0.75
 # How many times more likely another value is than the same one, where the words speak of a change.
 _CHANGE_COUNTS = 3.0
 # From here on it need not be saved again, if no figure, name, day, negation or condition differs.
-_KNOWN = 0.92
+_KNOWN = 0.95
 # How near in meaning two texts must be, if one denies and the other does not.
 _NOT_APART = 0.4
 # How much of the words of each the other must say, too, in these or near words.
