@@ -19,7 +19,9 @@ from reverie.memory.secrets.word_classes import GO_ON, Topic, classes_of
 REACH_BEFORE, REACH_BEHIND = 110, 60
 _MOST_TOPICS = 3
 # Values of these shapes are judged even where no word for a secret is near.
-ALONE = frozenset(["random", "hash", "groups", "signs", "mixed", "joined", "word and number", "humps"])
+ALONE = frozenset(
+    ["random", "hash", "groups", "signs", "mixed", "joined", "word and number", "humps"]
+)
 NOTHING = "nothing"
 _STRONG = frozenset(["password", "pin", "codes", "key", "answer"])
 

@@ -26,12 +26,15 @@ TOPICS = {
         barrera cochera grille portillon hublot cabane remise hangar chapelle sacristie sacristía gatehouse bollard cashbox strongbox
         toolbox tillbox kassette geldkassette waffenschrank schrank tresorraum kühlraum hühnerstall stall scheune hütte boot
         wohnwagen wohnmobil camper caravan nevera consigna
+        ferienwohnung medikamentenschrank armoire armario siren sirène sirena sirene carpark parkplatz badge turnstiles roulottes
+        pharmacie pharmacy nursery crèche guardería kindergarten wachdienst
         puerta portón portal alarma candado taquilla edificio trastero garaje cerradura maleta portero verja buzón caja
     """,
     "card": """
         card visa mastercard amex maestro debit credit atm bank sim phone tablet ipad iphone voicemail
         karte bankkarte kreditkarte ec girokarte handy telefon mailbox carte téléphone banque tarjeta móvil teléfono banco
         chip tracker smartphone watch puk sparkasse guthaben giro bancaire puce portable téléalarme cajero libreta rastreador
+        sms text parental kindersicherung anrufbeantworter répondeur contestador telly wallet monedero portefeuille
     """,
     "account": """
         user username account login log logon email admin root guest sign credentials
