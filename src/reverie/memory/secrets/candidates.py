@@ -1,4 +1,4 @@
-"""Where a secret could stand: tokens that are no plain words, and words and phrases that a sentence leads to."""
+"""Finds spans that could be secrets: tokens that are not plain words, and words or phrases that a sentence points to."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPACED = re.compile(
 )
 _WORD_RUN = re.compile(r"[^\W\d_]{2,24}(?:['’][a-z])?(?:[ ,]{1,2}[^\W\d_]{1,24}){0,23}")
 _ONE = re.compile(r"(?<![\w@.-])[^\W\d_]{4,24}(?![\w@-]|[.][a-z])")
-# Words in quotes, and the name of a person or pet that was never theirs.
+# Words in quotes, and invented names of people or pets.
 _QUOTED = re.compile(
     r"(?:\"(?P<a>[^\"\n]{4,80})\"|[“„](?P<b>[^“”\n]{4,80})[“”]|«\s?(?P<c>[^»\n]{4,80}?)\s?»|(?<!\w)['‘](?P<d>[^'‘’\n]{4,60})['’](?!\w))"
 )
@@ -36,7 +36,7 @@ _AROUND = 90
 
 
 def find_candidates(text: str, topics: Sequence[Topic]) -> Iterator[tuple[int, int]]:
-    """Every span that could be a secret, without regard to what speaks for it."""
+    """Every span that could be a secret, whatever the evidence."""
     for found in _TOKEN.finditer(text):
         start, end = found.start(), _end(text, found)
         if (
@@ -58,7 +58,7 @@ def find_candidates(text: str, topics: Sequence[Topic]) -> Iterator[tuple[int, i
 
 
 def _end(text: str, found: re.Match[str]) -> int:
-    """The end without what closes a sentence or bold type; a sign before it is rather a part of a password."""
+    """The end without closing punctuation and bold marks; a sign before those may belong to a password."""
     end = found.end()
     while end > found.start() and (text[end - 1] in _TRAILING or text.endswith("**", 0, end)):
         end -= 1
@@ -121,7 +121,7 @@ def _is_led_to(text: str, start: int, end: int) -> bool:
 
 
 def _phrases(text: str, run: re.Match[str], fewest: int) -> Iterator[tuple[int, int]]:
-    """A run of words from where a sentence leads to it, until it goes on."""
+    """The run of words that a sentence points to, up to the next clause."""
     words = [
         (m.start() + run.start(), m.end() + run.start(), m[0].lower())
         for m in re.finditer(r"[^\W\d_]+", run[0])

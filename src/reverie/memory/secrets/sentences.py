@@ -1,9 +1,9 @@
 """Secrets in sentences: «the token of the staging server is …», «tape 4713 au portail», «nimm … als Passwort».
 
-A value of the right form to which a word for a secret plainly leads is one. Every other span that could
-be a secret and has a word for one nearby is judged by all its signs together:
-its form, which words are near, and how they lead to it (`signs.py`). Without such a word, only long
-tokens with three character classes count, and only inside a sentence.
+A value of the right form that directly follows a word for a secret is one. Any other candidate near
+such a word is judged by all its signs together: its form, the words around it, and how they lead to
+it (`signs.py`). Without such a word, only long tokens with three character classes count, and only
+inside a sentence.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reverie.memory.secrets.cues import NAMES
 from reverie.memory.secrets.layout import is_about_another, is_value
 from reverie.memory.secrets.library import Secret
 from reverie.memory.secrets.plausibility import is_joined_words, is_mixed, is_never_secret
-from reverie.memory.secrets.signs import signs_of, sureness
+from reverie.memory.secrets.signs import score_of, signs_of
 from reverie.memory.secrets.word_classes import find_topics
 
 if TYPE_CHECKING:
@@ -25,17 +25,16 @@ if TYPE_CHECKING:
 
     from reverie.memory.secrets.cues import Cue
 
-# A missed password costs more than a word of a memory; beside no word for a secret, such as in
-# «the gate wants …», a little more than even odds are asked for.
-SURE, SURE_WITHOUT_WORD = -0.65, 0.1
+# A missed password costs more than a lost word. Without a word for a secret nearby, as in «the gate
+# wants …», require slightly better than even odds.
+THRESHOLD, THRESHOLD_WITHOUT_WORD = -0.65, 0.1
 _NAMES: Mapping[str, str] = {
     **{str(kind): name for kind, name in NAMES.items()},
     "door": "pin",
     "card": "pin",
     "answer": "secret word",
 }
-# A generated value that a word for a secret plainly leads to is one, whatever else is said: the last
-# word between them is one of these, or there is a sign.
+# A generated value is a secret if one of these words, or a sign, links it to a word for a secret.
 _LEADS = frozenset(
     ["s", "is", "are", "was", "were", "be", "being", "now", "still", "currently", "actually", "simply", "just", "to", "into", "as", "by", "with", "reads", "equals", "ist", "sind", "war", "lautet", "lauten", "heißt", "heisst", "jetzt", "nun", "auf", "durch", "als", "bitte", "mit", "sei", "est", "sont", "était", "devient", "désormais", "maintenant", "par", "comme", "avec", "suivant", "es", "son", "era", "será", "ahora", "por", "como", "con", "al", "sea", "ahora", "el", "la", "le", "das", "der", "a", "à", "zu"]
 )  # fmt: skip
@@ -50,7 +49,7 @@ _NAMES_AN_ID = re.compile(
     r"|(?:[a-z]Id|_id|-id|(?<!SESS)ID)s?)[\s:=#\"'`(*\\]{1,6}$"
 )
 _SENTENCE_WORDS = 3
-# All that a value is judged by stands within so many characters.
+# How many characters around a value are considered.
 _SIGHT = 300
 # A label on its own line, such as `Okta: …`.
 _LABEL = re.compile(r"[\s>*\-•|]*[A-Z][\w.]*(?: [\w.]+){0,2}\s?(?::|->|→|=|–|-)\s*[\"'`*(\[<«]*")
@@ -62,7 +61,7 @@ def find_in_sentences(
 ) -> Iterator[Secret]:
     """Every value that is a secret by the words around it, or by its form in a sentence.
 
-    `refused` remembers the values that are none, with what stands around them, for the next round.
+    `refused` remembers rejected values with their surroundings for the next round.
     """
     topics = find_topics(lower, cues)
     starts = [topic.start for topic in topics]
@@ -88,7 +87,7 @@ def find_in_sentences(
             continue
         signs, topic = signs_of(text, start, end, topics, starts)
         named = any(sign.startswith("strong ") for sign in signs)
-        if topic and sureness(signs) > (SURE if named else SURE_WITHOUT_WORD):
+        if topic and score_of(signs) > (THRESHOLD if named else THRESHOLD_WITHOUT_WORD):
             yield Secret(_NAMES.get(topic, "password"), start, end)
         elif is_mixed(value) and _in_sentence(text, start, end):
             yield Secret("opaque key", start, end)
