@@ -85,7 +85,7 @@ def _scenes(name: str) -> tuple[Scene, ...]:
 
 
 def _line(text: str) -> str:
-    """Prose is wrapped in the script and said in one line."""
+    """Prose is wrapped in the script, and sent as one line."""
     return " ".join(text.split())
 
 
@@ -118,7 +118,7 @@ DREAM: list[dict[str, str]] = _toml("before")["dream"]
 class Actor:
     """Plays the model. `memory` is the memory folder.
 
-    `found` has the places where the words of each fact were, `recalled` the memories that have them.
+    `found` says where the words of each fact were, `recalled` which memories have them.
     """
 
     memory: str
@@ -247,7 +247,7 @@ def rehearsed(part: Part, *, like: str, window: int, clock: Clock) -> Model:
 
 
 def let_select(model: Model, session: Session, app: Workspace) -> None:
-    """Have this model select the memories of a session, its meter running."""
+    """Have this model select the memories of a session, with its usage metered."""
     if isinstance(session.recall, SessionRecall):
         id_ = session.conversation.state.session
         session.recall.recall.selector = app.metered(

@@ -191,7 +191,7 @@ PACKAGES = ("fastembed>=0.7", "numpy>=2", "tokenizers>=0.20")
 
 
 def _show_recall_model(frame: Invocation, *, install: bool, gain: bool) -> None:
-    """Print what is used; install the stronger model, or compare them, if asked to."""
+    """Print the model in use; install the stronger one, or compare them, if asked."""
     app = frame.app()
     notes = _install(frame, app) if install else []
     data = _status(frame.app() if install else app)
