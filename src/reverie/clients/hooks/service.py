@@ -155,7 +155,8 @@ class HookService:
         if not self.app.settings.memory_enabled:
             return Nothing("memory is off")
         if adopt_own(self.app, event):
-            # The next event opens the project anew, with this memory; its index the client loads itself.
+            # The next event reopens the project with this memory, whose index the client loads
+            # itself.
             folder.log("adopted", client=event.client)
             return Context(BESIDE)
         text, digest = self._opening(event)
@@ -277,7 +278,7 @@ class HookService:
         return Notice(line) if line else Nothing(f"turn {shown.turns} of the session")
 
     def _notice(self, folder: SessionFolder, shown: Shown) -> str:
-        """The line that tells what memory did; empty if there is nothing to tell, or it was told."""
+        """The line that says what memory did; empty if there is nothing new to say."""
         wanted = str(self.app.settings["hooks.notice"])
         if wanted == "off" or folder.trial or (wanted == "session" and shown.told):
             return ""
@@ -304,7 +305,7 @@ class HookService:
         with self._reporting("indexing"):
             memory = self._memory()
             if memory.store.large:
-                # No client waits for this, so every file is compared, including those changed in place.
+                # No client is waiting, so compare every file, including those changed in place.
                 memory.store.listing()
                 while memory.store.record_on():
                     pass

@@ -37,7 +37,7 @@ REACH = MOST_FILES + 5
 
 @dataclass(slots=True)
 class _Live:
-    """A session's recall in this process, what it has met of files and errors, and the last prompt."""
+    """A session's recall in this process, the files and errors it has seen, and the last prompt."""
 
     recall: Recall
     ranker: IndexRanker
@@ -134,7 +134,8 @@ class SessionRecall:
         async with self._recalling:
             with self._reporting("warming up"):
                 await asyncio.to_thread(lambda: self._open().ranker.search("memory", limit=1))
-        # Prompts may come in between: each step is short, and memories not embedded yet are found by words.
+        # Prompts can come in between: each step is short, and memories without vectors are found by
+        # words.
         with self._reporting("indexing"):
             while (opened := self._opened) is not None:
                 if not await asyncio.to_thread(catch_up, opened.memory, opened.ranker):
@@ -144,7 +145,7 @@ class SessionRecall:
     async def _shown(
         self, folder: SessionFolder, look: Callable[[_Live], Awaitable[RecallOutcome]]
     ) -> Outcome:
-        """Look with what the session was shown so far, and keep what it is shown now."""
+        """Search given what the session was shown so far, and record what it is shown now."""
         async with self._recalling:
             if self._opened is None:
                 await asyncio.to_thread(self._open)

@@ -1,7 +1,7 @@
-"""Clients' base URLs: set to the proxy's address, with what a client needs to keep its features there.
+"""Clients' base URLs: set to the proxy's address, with the settings a client needs to keep its features there.
 
-Another address that is set already is never replaced: it may be a gateway that the proxy should
-send requests on to.
+An address that is already set is never replaced: it may be a gateway that the proxy should forward
+to.
 """
 
 from __future__ import annotations

@@ -230,7 +230,7 @@ def _labels(row: dict[str, Any]) -> list[str]:
 
 
 class _TimeIsUp(Exception):
-    """Stops the indexing of conversations; what was indexed so far stays."""
+    """Stops indexing conversations; what was indexed so far stays."""
 
 
 def search_past(app: Workspace, arguments: Arguments, caller: Caller) -> Answer:

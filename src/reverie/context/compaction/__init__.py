@@ -56,7 +56,7 @@ from reverie.events import Announce, TroubleNoted, no_listener
 # Renders the summary within a number of tokens.
 RenderSummary: TypeAlias = Callable[[int], str]
 
-# The nine headings take a good part of this; a shorter summary is not worth its room.
+# The nine headings alone take much of this; a shorter summary is not worth its room.
 _SHORTEST_SUMMARY = 200
 _NO_ROOM = "There was no room for a summary."
 
