@@ -112,7 +112,7 @@ class Context:
         elif project is None:
             # The program may change its working directory before the first call.
             place = replace(place, project=Path.cwd())
-        # Opened by the first call: it reads files, which would hold up the caller's loop.
+        # Opened by the first call, because reading files would block the caller's loop.
         self._place, self._given_memory = place, memory
         self._app: Workspace
         self._memory: OpenMemory | Literal[False] | None = None

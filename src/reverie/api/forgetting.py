@@ -160,7 +160,7 @@ class Forgetting:
         return [*places, *self._indexes()]
 
     def _at_service(self) -> list[Cleaned]:
-        """The service removes it, and then this machine's copy; others follow when they are used."""
+        """The service removes it, then this machine's copy; other copies follow when they are used."""
         from reverie.memory.service.store import ServiceStore
 
         store = self.memory.store

@@ -1,4 +1,4 @@
-"""Import what people have: read it, judge it against what is known, and only then save it.
+"""Imports files: read them, judge them against existing memories, and only then save.
 
 Data exports of Claude.ai and ChatGPT are read as conversations.
 """
@@ -39,7 +39,7 @@ _PEOPLE = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
 def read_chats(name: str, data: bytes) -> list[Found] | None:
-    """What a person said in exported conversations that is worth keeping; None for other files."""
+    """The person's statements worth keeping in exported conversations; None for other files."""
     conversations = _conversations(data)
     if conversations is None:
         return None
@@ -143,7 +143,7 @@ class Judged:
 
 @dataclass(slots=True)
 class ImportPlan:
-    """What an import saves, in which memory, and what it leaves out; `save` carries it out."""
+    """What an import saves, in which memory, and what it leaves out; `save` performs it."""
 
     groups: tuple[tuple[OpenMemory, tuple[Judged, ...]], ...]
     revisions: list[tuple[OpenMemory, Revision]] = field(default_factory=list)

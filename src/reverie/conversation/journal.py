@@ -1,9 +1,9 @@
 """The files of a session: its transcript as append-only JSONL, and private texts beside it.
 
-Appending is one write of whole lines, so that a reader never sees half a record of a living process.
-After a crash the last line may be incomplete: it is dropped on load, with a note, and the next append
-starts a new line. The file is never rewritten, with one exception: forgetting a memory everywhere also
-removes its words from closed transcripts (`redaction`), with a record that says so.
+Appending is a single write of whole lines, so that a reader never sees half a record of a live
+process. After a crash the last line may be incomplete: it is dropped on load, with a note, and the
+next append starts a new line. The file is never rewritten, with one exception: forgetting a memory
+everywhere also removes its words from closed transcripts (`redaction`), with a record that says so.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class Recorder:
         try:
             self._journal.append(*self._waiting)
         except StorageError as error:
-            # Once an outage: every record would repeat it.
+            # Once per outage, as every record would repeat it.
             if not self._told:
                 self._announce(TroubleNoted("transcript", f"{error}; {self.behind} records wait"))
             self._told = True

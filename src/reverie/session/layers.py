@@ -1,4 +1,4 @@
-"""The tools and the layers of a session: kit, memory tools and permission; notes, upkeep, recall, learning, dreams, hooks."""
+"""The layers of a session: notes, upkeep, recall, learning, dreams, and the person's hooks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from reverie.recall.holdout import withheld
 from reverie.recall.mentions import NewMentions
 from reverie.recall.past_sessions import EpisodeIndexer, conversations
 from reverie.recall.service import memory_tool, recall_for
-from reverie.session.hooks import HiredAgent, SessionHooks
+from reverie.session.hooks import SessionHooks, SubagentInfo
 from reverie.session.options import SessionModel, SessionOptions
 from reverie.session.prefetch import SessionRecall
 from reverie.settings.schema import NEVER
@@ -199,7 +199,7 @@ class Layers:
         session, agent = self.session, None
         transcript = self.sessions / f"{session}.jsonl"
         if subagent is not None:
-            agent = HiredAgent(subagent.brief.name, subagent.brief.agent_type.name, transcript)
+            agent = SubagentInfo(subagent.brief.name, subagent.brief.agent_type.name, transcript)
             session, transcript = subagent.account, self.app.project.journal(subagent.account)
         hooks = SessionHooks.open(self.app, session, transcript, self.announce, agent)
         if not hooks.commands:

@@ -36,7 +36,7 @@ _LONG = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A block of a message: its kind, its text, and what is sent instead of it."""
+    """A block of a message: its kind, its text, and the text sent instead."""
 
     kind: str
     text: str
@@ -113,7 +113,7 @@ def one(project: OpenProject, request: PageRequest) -> Response:
 
 
 def series(project: OpenProject, request: PageRequest) -> Response:
-    """The figures of the plots: one column a call."""
+    """The data of the plots: one column per call."""
     timeline = read_timeline(project.app.settings, _path(project, request.path["id"]))
     measured = [point for point in timeline.points if point.fill]
     parts = (
@@ -226,7 +226,7 @@ KEYS = {
 
 
 def spend(project: OpenProject, request: PageRequest) -> Response:
-    """By purpose, model, session, day; caps and what is left; this project and all others."""
+    """Spending by purpose, model, session and day; caps and what is left; this project and all others."""
     by = request.query.get("by", "purpose")
     by = by if by in KINDS else "purpose"
     days = min(max(1, request.number("days", 30)), 3650)
@@ -257,7 +257,7 @@ def impact(project: OpenProject, request: PageRequest) -> Response:
 
 
 def health(project: OpenProject, request: PageRequest) -> Response:
-    """The findings of doctor with the command that mends each, and when learning last ran."""
+    """The findings of doctor with the command that fixes each, and when learning last ran."""
     order = {"wrong": 0, "note": 1, "ok": 2}
     findings = sorted(project.checks(project.app), key=lambda finding: order[finding.state])
     runs = runs_of(project.app)
