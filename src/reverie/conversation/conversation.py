@@ -1,8 +1,8 @@
 """One journalled conversation with one model, and the requests assembled from it.
 
 The work is proportional to the new messages: those that are the same objects as last time keep
-their links. Thinking whose prefix has changed is left out (core.thinking), and the marks for the
-prompt cache are placed (core.prompt_cache.breakpoints).
+their links. Thinking whose prefix has changed is left out (`core.transcript`), and the marks for the
+prompt cache are placed (`core.prompt_cache`).
 
 This is the bare exchange: assemble a request, stream the reply, check the cache, record. Layers and
 tools are composed around it; it knows neither.

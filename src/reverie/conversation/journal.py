@@ -15,7 +15,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any
 from reverie.conversation.record_json import parse
 from reverie.conversation.records import Record
 from reverie.conversation.redaction import lines
-from reverie.core.messages import dump
+from reverie.core.messages import dump, parse_time
 from reverie.core.request import wire_text
 from reverie.errors import StorageError, TranscriptError
 from reverie.events import Announce, TroubleNoted, no_listener
@@ -33,6 +33,8 @@ from reverie.files.atomic import make_private
 from reverie.memory.directory import Directory
 from reverie.ports import Scrubber
 
+# Later times do not fit a datetime in every time zone.
+_LAST_TIME = 253_370_764_800.0
 # Enough for an image in a message.
 LONGEST_LINE = 64 * 1024 * 1024
 
@@ -131,6 +133,15 @@ def read_lines(path: Path, notes: list[str]) -> Iterator[tuple[int, Any]]:
             torn = not line.endswith(b"\n")
             what = "torn by a crash" if torn else "not JSON"
             notes.append(f"{path.name}, line {number}: {what}; skipped")
+
+
+def time_of(line: Mapping[str, Any]) -> float:
+    """The time of another client's line; 0 if it has none that is valid."""
+    try:
+        at = parse_time(line["timestamp"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return 0.0
+    return at if 0 <= at < _LAST_TIME else 0.0
 
 
 def _passed(file: io.BufferedIOBase, line: bytes) -> bytes:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from reverie.conversation import transcripts
@@ -106,17 +105,10 @@ def _recent(app: Workspace, since: float) -> Sessions:
     """The records of the last sessions, each transcript read once."""
     found: dict[str, Sequence[Record]] = {}
     for name, path in conversations(app.project, {}, user=app.user).items():
-        if _changed(path) >= since:
+        if transcripts.changed_at(path) >= since:
             with suppress(ReverieError):
                 found[name] = transcripts.load(path).records
     return found
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 # --- memories and their use ---

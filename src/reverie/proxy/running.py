@@ -108,10 +108,9 @@ def make_engine(
     *,
     home: Path | None = None,
     overrides: Sequence[str] = (),
-    switches: ProxySwitches | None = None,
 ) -> ProxyEngine:
-    chosen = switches or ProxySwitches.of(app.settings)
-    return ProxyEngine(app, chosen, home=home, overrides=tuple(overrides))
+    switches = ProxySwitches.of(app.settings)
+    return ProxyEngine(app, switches, home=home, overrides=tuple(overrides))
 
 
 def application(app: Workspace, engine: ProxyEngine, listener: Listener) -> ProxyApp:

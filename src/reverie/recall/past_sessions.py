@@ -61,8 +61,8 @@ def conversations(
     """
     theirs = () if user is not None else _claude_code(project.root, known)
     found = {path.stem: path for path in theirs}
-    found |= {unquote(path.stem): path for path in _found(project.folder / SDK, "*/*.jsonl")}
-    found |= {path.parent.name: path for path in _found(project.hooks, "*/said.jsonl")}
+    found |= {unquote(path.stem): path for path in below(project.folder / SDK, "*/*.jsonl")}
+    found |= {path.parent.name: path for path in below(project.hooks, "*/said.jsonl")}
     return found | {path.stem: path for path in _transcripts(project.sessions)}
 
 
@@ -81,10 +81,11 @@ def _claude_code(root: Path, known: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _transcripts(folder: Path) -> list[Path]:
-    return _found(folder, "*.jsonl")
+    return below(folder, "*.jsonl")
 
 
-def _found(folder: Path, pattern: str) -> list[Path]:
+def below(folder: Path, pattern: str) -> list[Path]:
+    """The files in a folder that match a pattern, by name; none if it cannot be read."""
     try:
         return sorted(folder.glob(pattern))
     except OSError:

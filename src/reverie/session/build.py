@@ -32,10 +32,11 @@ from reverie.learning.dreaming.log import log_tool
 from reverie.models.selection import OFFLINE
 from reverie.recall.service import choose_embedder, open_ranker
 from reverie.session.crew import accept_letters, close_crew, new_crew, record_crew, watched
-from reverie.session.layers import Layers, SessionCore, Tools
+from reverie.session.layers import Layers, SessionCore
 from reverie.session.options import SessionModel, SessionOptions
 from reverie.session.query import Session
 from reverie.session.system_prompt import Reminders, reminder_key, system_of
+from reverie.session.tools import Tools
 from reverie.subagents.crew import Place as TeamPlace
 
 if TYPE_CHECKING:

@@ -58,7 +58,9 @@ class Turn:
 
 def listing(project: OpenProject, request: PageRequest) -> Response:
     """Every conversation of the project, newest first."""
-    found = sorted(project.sessions().items(), key=lambda pair: _changed(pair[1]), reverse=True)
+    found = sorted(
+        project.sessions().items(), key=lambda pair: transcripts.changed_at(pair[1]), reverse=True
+    )
     number = max(1, request.number("page", 1))
     rows = []
     for name, path in found[(number - 1) * A_PAGE : number * A_PAGE]:
@@ -78,13 +80,6 @@ def listing(project: OpenProject, request: PageRequest) -> Response:
         number=number,
         pages=-(-len(found) // A_PAGE) or 1,
     )
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def one(project: OpenProject, request: PageRequest) -> Response:
@@ -107,8 +102,8 @@ def one(project: OpenProject, request: PageRequest) -> Response:
         number=number,
         pages=pages,
         wanted=wanted,
-        live=project.app.clock.now() - _changed(path) < LIVE_SECONDS,
-        changed=_changed(path),
+        live=project.app.clock.now() - transcripts.changed_at(path) < LIVE_SECONDS,
+        changed=transcripts.changed_at(path),
     )
 
 

@@ -261,18 +261,12 @@ def _watched_rows(app: Workspace, wanted: str | None, *, once: bool) -> Iterator
 
 def _newest(app: Workspace, wanted: str | None) -> Path | None:
     from reverie.clients.hooks.session_folder import EVENTS, FOLDER
+    from reverie.conversation.transcripts import changed_at
 
     found = [*(app.project.folder / FOLDER).glob(f"*/{EVENTS}"), *app.journals()]
     if wanted:
         found = [path for path in found if wanted in _name(path)]
-    return max(found, key=_changed, default=None)
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+    return max(found, key=changed_at, default=None)
 
 
 def _name(path: Path) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -46,7 +45,7 @@ from reverie.clients.hooks.session_context import (
     opening,
 )
 from reverie.clients.hooks.session_folder import SessionFolder, Shown, summary_line, sweep
-from reverie.clients.hooks.session_recall import SessionRecall
+from reverie.clients.hooks.session_recall import SessionRecall, reporting
 from reverie.context.tool_results import Budget
 from reverie.core.foreign_text import quoted
 from reverie.core.messages import Text, new_message
@@ -293,7 +292,7 @@ class HookService:
 
     def _learn_and_dream(self, folder: SessionFolder) -> None:
         """Learn from new messages; start a dream when one is due."""
-        with self._reporting("learning"):
+        with reporting(self._announce, "learning"):
             learnt = learn_new(self.app, folder)
             if isinstance(learnt, Learnt):
                 for trouble in learnt.troubles:
@@ -302,14 +301,14 @@ class HookService:
                 if learnt.saved:
                     folder.keep_saved(learnt.saved)
                     folder.log("learnt", files=learnt.saved)
-        with self._reporting("indexing"):
+        with reporting(self._announce, "indexing"):
             memory = self._memory()
             if memory.store.large:
                 # No client is waiting, so compare every file, including those changed in place.
                 memory.store.listing()
                 while memory.store.record_on():
                     pass
-        with self._reporting("dreaming"):
+        with reporting(self._announce, "dreaming"):
             if self.app.switches.on("dream") and isinstance(self._due(), Due):
                 self._begin_dream(self.app.project.root)
 
@@ -324,16 +323,8 @@ class HookService:
         return self._recall.memory
 
     def _write(self, folder: SessionFolder, shown: Shown) -> None:
-        with self._reporting("saving what was shown"):
+        with reporting(self._announce, "saving what was shown"):
             folder.keep(shown)
-
-    @contextmanager
-    def _reporting(self, what: str) -> Iterator[None]:
-        """Announce a failure instead of raising it."""
-        try:
-            yield
-        except (ReverieError, OSError) as error:
-            self._announce(TroubleNoted("hooks", f"{what}: {error}"))
 
     def _current_stamps(self) -> tuple[Stamp, ...]:
         files = [layer.file for layer in self.app.settings.layers if layer.file]

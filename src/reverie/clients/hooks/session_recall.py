@@ -132,11 +132,11 @@ class SessionRecall:
 
     async def _warmed(self) -> None:
         async with self._recalling:
-            with self._reporting("warming up"):
+            with reporting(self._announce, "warming up"):
                 await asyncio.to_thread(lambda: self._open().ranker.search("memory", limit=1))
         # Prompts can come in between: each step is short, and memories without vectors are found by
         # words.
-        with self._reporting("indexing"):
+        with reporting(self._announce, "indexing"):
             while (opened := self._opened) is not None:
                 if not await asyncio.to_thread(catch_up, opened.memory, opened.ranker):
                     await asyncio.to_thread(opened.mentions.warm_up)
@@ -201,10 +201,11 @@ class SessionRecall:
         self._writing[folder.path] = task
         task.add_done_callback(lambda done: self._writing.pop(folder.path, None))
 
-    @contextmanager
-    def _reporting(self, what: str) -> Iterator[None]:
-        """Announce a failure instead of raising it."""
-        try:
-            yield
-        except (ReverieError, OSError) as error:
-            self._announce(TroubleNoted("hooks", f"{what}: {error}"))
+
+@contextmanager
+def reporting(announce: Announce, what: str) -> Iterator[None]:
+    """Announce a failure instead of raising it."""
+    try:
+        yield
+    except (ReverieError, OSError) as error:
+        announce(TroubleNoted("hooks", f"{what}: {error}"))

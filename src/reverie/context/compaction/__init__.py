@@ -5,6 +5,7 @@ parts       the text of a summary, its sizes, and what is put back after it: obl
 summarize   the nine parts, from a model or without one
 tail        how the window is shared, and how the verbatim messages are cut to fit
 run         all steps, with a fallback for each failure
+lean        compaction by price, long before the window is full; `record` is what it leaves
 """
 
 from __future__ import annotations

@@ -165,15 +165,6 @@ def _is_report(use: ToolUse) -> bool:
     return use.name.lower() in ("task", "agent")
 
 
-def paths_in(messages: Iterable[Message]) -> Iterator[str]:
-    """The files of all calls, in order."""
-    for message in messages:
-        for use in message.tool_uses:
-            action = action_of(use)
-            if action.kind in ("read", "edit", "write") and action.target:
-                yield action.target
-
-
 # A line number, or the text of the line at that place.
 Place: TypeAlias = int | str
 

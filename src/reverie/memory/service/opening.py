@@ -82,9 +82,6 @@ class Service:
                 return str(space["name"])
         raise InputError(f"this key sees no {kind} space of {self.connection.url}")
 
-    def has_team(self) -> bool:
-        return any(space["kind"] == "team" for space in self._known()["spaces"])
-
     def _known(self) -> dict[str, Any]:
         """What this key may see; the last known answer while the service is away."""
         record = self.folder / "whoami.json"
