@@ -141,7 +141,7 @@ class Context:
 
     @property
     def go_on(self) -> str:
-        """Why a stop hook wants the turn to go on: say it as the user's next message. Usually empty."""
+        """Why a stop hook wants the turn to continue: send it as the user's next message. Usually empty."""
         return "" if self._loop is None else self._loop.go_on
 
     async def prepare(self, messages: Sequence[object]) -> Prepared:

@@ -137,7 +137,7 @@ class Forgetting:
                 yield Cleaned("letters", f"{made} of {all_} held it and were cleaned", made)
 
     def _transcripts(self) -> list[Cleaned]:
-        """Those it was learnt from come last: `_original_sentences` needs them if the call is repeated."""
+        """The transcripts it was learnt from come last: `_original_sentences` needs them if the call is repeated."""
         cited = {one.partition("#")[0] for version in self._versions for one in version.source}
         paths = sorted(self._journals(), key=lambda path: path.stem in cited)
 

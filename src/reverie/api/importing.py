@@ -219,7 +219,7 @@ def _judged(
 
 
 def read_path(path: Path, project: Path) -> list[Found]:
-    """What a file or folder holds.
+    """The memories in a file or folder.
 
     An instruction file of the project itself may be imported although the project says it already.
     """

@@ -1,4 +1,4 @@
-"""The event loop, in a thread of its own, in which the conversations of a program live.
+"""The event loop, in its own thread, that runs the conversations of a program.
 
 `Context` and the adapters do their work there: the caller's loop only waits for the answer, so its own
 tasks go on, and callers without a loop need none. There is one such thread in a process.

@@ -209,7 +209,7 @@ class Upkeep:
         if self.window.state(tokens) == "blocked":
             raise WindowFull(
                 f"the conversation has {tokens:,} tokens and the window holds "
-                f"{self.window.tokens:,} ({self.window.source}); compact it (/compact) or begin anew"
+                f"{self.window.tokens:,} ({self.window.source}); compact it (/compact) or begin a new one"
             )
 
     def recent_tools(self) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ def keep_out(settings: Settings, memory: OpenMemory, phrase: str) -> Path:
     fresh = learning_instructions.with_never(text, phrase)
     if phrase not in learning_instructions.parse([("", fresh)]).never:
         raise InputError(
-            f"{phrase!r} is no phrase that rules can look for; give a few plain words of it"
+            f"{phrase!r} is not a phrase that rules can look for; give a few plain words of it"
         )
     make_private(path.parent)
     file.write(fresh)

@@ -172,7 +172,7 @@ def _split(text: str, list_key: str) -> Body:
     while True:
         key, place = _key(text, place)
         if key in fields:
-            raise Unreadable(f"the field {key!r} is there twice")
+            raise Unreadable(f"the field {key!r} occurs twice")
         if key == list_key and text[place : place + 1] == "[":
             elements: list[Element] = []
             start = place = _skip(text, place + 1)
@@ -191,7 +191,7 @@ def _split(text: str, list_key: str) -> Body:
             raise Unreadable(f"there is {sign!r} where a comma should be")
         place = _skip(text, place + 1)
     if _skip(text, place + 1) != len(text):
-        raise Unreadable("there is something behind the body")
+        raise Unreadable("there is something after the body")
     if found is None:
         raise Unreadable(f"there is no list {list_key!r}")
     return found
@@ -220,7 +220,7 @@ def _fields(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise Unreadable(str(error)) from error
     if not isinstance(fields, dict):
-        raise Unreadable("the body is no object")
+        raise Unreadable("the body is not an object")
     return fields
 
 

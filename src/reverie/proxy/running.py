@@ -98,7 +98,7 @@ def _checked_loopback(host: str) -> bool:
             ipaddress.ip_address(host)
         except ValueError as error:
             raise InputError(
-                f"--listen {host!r} is no address; give one such as 0.0.0.0"
+                f"--listen {host!r} is not an address; give one such as 0.0.0.0"
             ) from error
     return is_loopback(host)
 

@@ -59,7 +59,7 @@ def _read(given: list[Any]) -> tuple[Message, ...]:
             return tuple(message_from_json(one) for one in given)
         return _with_ids(read_history(given).messages)
     except (ReverieError, ValueError) as error:
-        raise Problem(422, "these are no messages", str(error)) from error
+        raise Problem(422, "these are not messages", str(error)) from error
 
 
 def _with_ids(messages: Sequence[Message]) -> tuple[Message, ...]:

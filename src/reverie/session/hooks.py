@@ -70,7 +70,7 @@ class SubagentInfo:
 class SessionHooks:
     """Runs the hooks of one session; `continuations` counts how often stop hooks continued a turn.
 
-    `agent` is set for a sub-agent: it has a start and an end of its own, and its task is no prompt.
+    `agent` is set for a sub-agent, which has its own start and end, and whose task is not a prompt.
     """
 
     app: Workspace

@@ -219,7 +219,7 @@ class Session:
         self.notes.start_when_due()
 
     async def _ask(self, turn: _Turn) -> Reply:
-        """The model's reply; retries once after compacting, once as it is, and with the fallback."""
+        """The model's reply; retries once after compacting, once unchanged, and with the fallback."""
         while True:
             try:
                 turn.requests += 1

@@ -259,7 +259,7 @@ class _Pair:
         return apart and units[0] == units[1] and len(self.ours) + len(self.theirs) <= _FIGURES
 
     def other_words(self) -> Verdict:
-        """Words differ: where they stand decides."""
+        """Words differ: their position decides."""
         diffs = (*self.ours, *self.theirs)
         if not (self.new.parsed and self.old.parsed):
             return self.verdict("update" if self.other_tail else "sibling")

@@ -1,4 +1,4 @@
-"""Cues of a memory without a model: words people may ask by that its text does not have.
+"""Cues of a memory without a model: words that people may ask by but that its text lacks.
 
 A cue is the name of what the text is about by the thesaurus ("email" for a newsletter). It is
 written into a person's files and weighs much in recall, so a few right ones beat many: the word in
@@ -23,7 +23,7 @@ _BY_ONE = 0.7
 _BY_SEVERAL = 0.45
 # The weight of the rest of the text against the words that support a name.
 _REST = 2.0
-# The first words of a group say best what it is about.
+# The first words of a group describe it best.
 _CENTRE = 8
 
 

@@ -1,4 +1,4 @@
-"""How German, French and Spanish write dates: the phrases, and the words that tell the languages apart."""
+"""How German, French and Spanish write dates: the phrases, and the words that identify each language."""
 
 from __future__ import annotations
 

@@ -322,7 +322,7 @@ def _another_of_its_kind(new: _Side, old: _Side, language: str) -> bool:
 
 
 def _apart(new: _Side, old: _Side, language: str) -> bool:
-    """Whether opposite words or prepositions tell the two apart: "left", "to Oslo", "from Oslo"."""
+    """Whether opposite words or prepositions distinguish the two: "left", "to Oslo", "from Oslo"."""
     mine, other = ([token.word for token in side.words] for side in (new, old))
     ours, theirs = ({token.key: token.led for token in side.tokens} for side in (new, old))
     led = {frozenset((ours[key], theirs[key])) for key in ours.keys() & theirs.keys()}

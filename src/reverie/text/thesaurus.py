@@ -24,7 +24,7 @@ _FOLDER = Path(__file__).with_name("thesaurus")
 _MARK = "zq"
 # Shorter words are letters and abbreviations with many meanings.
 _INITIALS = 2
-# What is joined with something else, or code: its parts may mean something else than alone.
+# Words joined with others, or code: their parts may mean something else than alone.
 _COMPOUND = re.compile(r"`[^`]*`|\S*\w[-/_.:@]\w\S*")
 
 
@@ -67,7 +67,7 @@ def groups_by_word(text: str) -> dict[str, set[str]]:
 
 
 def groups_by_phrase(text: str) -> dict[str, set[str]]:
-    """The words of a text that stand in phrases of groups, such as "on call", with their groups."""
+    """The words of a text that are part of a group's phrase, such as "on call", with their groups."""
     words = plain_words(text)
     found: list[set[str]] = [set() for _ in words]
     spoken = languages.leaning(list(words)) or "english"
@@ -76,7 +76,7 @@ def groups_by_phrase(text: str) -> dict[str, set[str]]:
 
 
 def knows(word: str) -> bool:
-    """Whether an English word stands in a group."""
+    """Whether an English word is in a group."""
     return stem(word, "english") in _entries()["english"]
 
 

@@ -222,12 +222,12 @@ def _lines_of(file: str, word: str, language: str) -> frozenset[int]:
 
 @cache
 def _columns(file: str, language: str) -> dict[str, frozenset[int]]:
-    """The lines of a file of four columns that each word of a language stands in."""
+    """For each word of a language, its lines in a file of four columns."""
     found: dict[str, set[int]] = {}
     column = _READ.index(language) if language in _READ else 0
     lines = (FOLDER / f"{file}.txt").read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(line for line in lines if not line.startswith("#")):
-        # Names that are the same in all languages stand in a line of one column.
+        # Names that are the same in all languages are in a line of one column.
         columns = line.removeprefix("=").split("|")
         for word in columns[min(column, len(columns) - 1)].split():
             for form in (word, words.stem(word, language)):

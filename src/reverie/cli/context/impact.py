@@ -215,7 +215,7 @@ Row = dict[str, Any]
 def watch(frame: Invocation, session: str | None, once: bool) -> None:
     """Follow what memory does in a running session, live.
 
-    Each line is something recalled, used, learnt or stored aside.
+    Each line is something recalled, used, learnt or stored.
 
     Without SESSION, follow the newest session of this project, of a coding agent or of `reverie
     chat`, and switch to the next one when it begins. With SESSION (the start of its id is enough),
@@ -333,7 +333,7 @@ def _line(row: Row) -> str:
             why = f" ({row['why']})" if row.get("why") else ""
             text = f"recalled {files}{why}"
         case "stored":
-            text = f"a long result of {row.get('tool')} was put aside"
+            text = f"a long result of {row.get('tool')} was stored in a file"
         case _:
             text = f"{what} {files}".strip()
     return f"{clock}  {text}"

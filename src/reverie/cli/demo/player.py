@@ -228,7 +228,7 @@ def away_from_home(person: Path) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Player:
-    """Plays one variant of the session in a folder of its own; it is also the clock there."""
+    """Plays one variant of the session in its own folder; it is also the clock of the session."""
 
     folder: Path
     run: Run

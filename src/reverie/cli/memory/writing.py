@@ -234,7 +234,7 @@ class DraftFile:
         self.path.write_bytes(data)
 
     def rebase(self, version: str) -> None:
-        """Base the draft on a newer version; the user was told about it."""
+        """Base the draft on a newer version, after the user was informed."""
         self._base.write_text(version, "utf-8")
 
     def read(self) -> bytes:
@@ -322,7 +322,7 @@ def _conflict(memory: OpenMemory, draft: DraftFile, conflict: WriteConflict) -> 
     from reverie.memory.format.revisions import version
 
     if conflict.current is None:
-        return f"{conflict.file} was removed meanwhile; to save it anew: reverie remember - < FILE"
+        return f"{conflict.file} was removed meanwhile; to save it again: reverie remember - < FILE"
     draft.rebase(version(conflict.current))
     up_to_date(memory)
     return (

@@ -76,7 +76,7 @@ STOPPED = "the user stopped it"
 
 
 def _agent_list(chat: ChatSession) -> RenderableType:
-    """The agents hired in this session, with what they are doing or how they ended."""
+    """The agents hired in this session, with their current activity or how they ended."""
     agents = live_agents(_crew(chat), chat.session.conversation.state)
     return _agent_table(agents, chat.app.clock.now()) if agents else "No agents were hired yet."
 

@@ -98,7 +98,7 @@ def _without_package(name: str, reinstall: str, *, wired: bool) -> Finding:
 
 
 def _has_server(app: Workspace, clients: Clients, one: Installation) -> bool:
-    """Is the MCP server among what the client's files hold?"""
+    """Do the client's files contain the MCP server?"""
     with_server, without = (_expected_files(app, one, mcp=mcp) for mcp in (True, False))
     for file, other in zip(with_server, without, strict=True):
         filed = next((filed for filed in one.files if filed.role == file.role), None)
@@ -354,6 +354,6 @@ def ask_status(state: Mapping[str, Any]) -> dict[str, Any] | None:
     finally:
         connection.close()
     if answer.status == 401:
-        # It runs behind a token that only its clients have.
+        # It requires a token that only its clients have.
         return {"counts": {}, "troubles": {}, "latest": []}
     return status if isinstance(status, dict) and "counts" in status else None

@@ -94,7 +94,7 @@ def require_model(app: Workspace, name: str) -> None:
         return
     raise InputError(
         f"{name} has no key: `reverie keys set {provider.name}` stores one ({provider.api_key_env} "
-        f"in the environment works too); `--model {OFFLINE}` goes on without a model"
+        f"in the environment works too); `--model {OFFLINE}` continues without a model"
     )
 
 
@@ -134,7 +134,7 @@ def model_hint(app: Workspace) -> str | None:
         return None
     best = recommended(usable_models(app.settings)[0])
     if best is not None:
-        return f"{best.reason} is there: reverie models use {best.name}"
+        return f"{best.reason} was found: reverie models use {best.name}"
     return None
 
 

@@ -89,7 +89,7 @@ def _found(value: Any, where: Sequence[str]) -> Any:
 
 def _taken(where: Sequence[str], there: object) -> str:
     return (
-        f"{'.'.join(where)} is {there!r} already; to go on to that address through the proxy, set "
+        f"{'.'.join(where)} is {there!r} already; to forward to that address through the proxy, set "
         "proxy.upstream.* to it in Reverie's settings and remove it here"
     )
 

@@ -84,7 +84,7 @@ _CLAUDE_CODE = Client(
     notes=(
         "Running sessions of Claude Code do not see it: start a new one.",
         "If you also loaded Reverie's plugin, remove it: every hook would run twice.",
-        "Long results are put aside in Reverie's folder. To let it read them without asking, add "
+        "Long results are stored in Reverie's folder. To let it read them without asking, add "
         '"Read({home}/projects/*/hooks/**)" to permissions.allow in its settings.',
     ),
 )

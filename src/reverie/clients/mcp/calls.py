@@ -24,7 +24,7 @@ def read_only_tool(app: Workspace, name: str, asked: Mapping[str, Any]) -> dict[
         return writing.listed(app)
     tool = BY_NAME.get(name)
     if tool is None or not tool.reads:
-        raise InputError(f"{name!r} is no tool that only reads")
+        raise InputError(f"{name!r} is not a read-only tool")
     caller = Caller.of(asked.get("client"), asked.get("meta"), str(asked.get("session") or ""))
     return result_of(app, tool, asked.get("arguments"), caller)
 

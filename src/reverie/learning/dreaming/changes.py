@@ -321,7 +321,7 @@ def problem_of(wanted: Index, before: Index, files: Files) -> str | None:
     belonging = {topic.file for topic in topics_of(files) if listed(topic)}
     pointers = [pointer.file for pointer in wanted.pointers]
     if stray := next((file for file in pointers if file not in belonging), None):
-        return f"it points to {stray}, which is not there or does not hold any more"
+        return f"it points to {stray}, which does not exist or is no longer valid"
     if not wanted.fits:
         return f"it is over its limit of {indexes.capped(wanted).limit}"
     unlisted = belonging - set(pointers)

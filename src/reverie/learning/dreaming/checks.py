@@ -223,7 +223,7 @@ def _unfounded(step: FileStep, successor: str, change: Change, context: CheckCon
     """Object to a successor that is missing, not valid, or does not name what it replaces."""
     data = context.after.get(successor)
     if successor == step.file or data is None or not context.lives(data, successor):
-        return f"{step.file} would be superseded by {successor}, which is not there"
+        return f"{step.file} would be superseded by {successor}, which does not exist"
     if step.file not in parsed(data, successor).supersedes:
         return f"{successor} does not say that it supersedes {step.file}"
     return None

@@ -190,5 +190,5 @@ def _no_key(key: str) -> InputError:
 def _require_name(name: str) -> None:
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise InputError(
-            f"{name[:40]!r} is no name: give 1 to {_LONGEST_NAME} printable characters"
+            f"{name[:40]!r} is not a valid name: give 1 to {_LONGEST_NAME} printable characters"
         )

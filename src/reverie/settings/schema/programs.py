@@ -163,7 +163,7 @@ PROGRAMS: Final[tuple[Setting, ...]] = (
         "choice",
         "safe",
         "When the proxy clears or compacts what is old: `safe`, if that costs no more than the session has "
-        "saved before; `expected`, if it pays in a session that goes on for ten more requests.",
+        "saved before; `expected`, if it pays in a session that continues for ten more requests.",
         risk="change what your clients send",
         choices=("safe", "expected"),
     ),
