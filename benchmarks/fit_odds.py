@@ -19,12 +19,14 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import cache
+from itertools import cycle, permutations
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -39,6 +41,7 @@ from reverie.text import likeness, word_classes
 from reverie.text import odds as weighing
 from reverie.text import statements as reading
 from reverie.text.dates import absolute_dates
+from reverie.text.days import ALL_NAMES
 from reverie.text.odds import Network, Weights
 from reverie.text.signs import share_anything
 from reverie.text.word_classes import FOLDER, Forms
@@ -58,14 +61,26 @@ FREE_FROM = "f"
 STRANGERS = 400
 STRANGE = {"update": 1, "update_cue": 3, "duplicate": 1, "sibling": 1}
 STRANGE_WEIGHT = 0.5
+MOST_BY_CHANCE = 1
+# Things that have a day or a figure in common are seldom the same: a text is learnt beside so many
+# notes that were lent its values.
+MOST_LENT = 4
+FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
+DAY_NAME = re.compile(
+    rf"\b(?:{'|'.join(one for names in ALL_NAMES for one in (*names.weekdays, *names.months))})s?\b",
+    re.I,
+)
 # Memories of projects, each learnt beside so many others of its project.
 PROJECTS = Path(__file__).with_name("recall_notes") / "memories.jsonl"
 MOST_BESIDE = 3
+# What people say first, in few words; no two of them say the same.
+SHORT = Path(__file__).with_name("judgement") / "short_facts.txt"
 BESIDE_WEIGHT = 1.0
+SHORT_WEIGHT = 0.6
 HIDDEN = 8
 NETWORKS = 4
-PENALTY = 100.0
-ROUNDS = 250
+PENALTY = 30.0
+ROUNDS = 300
 PACE = 0.01
 THRESHOLDS = (0.12, 0.18, 0.25, 0.35, 0.5)
 # The day on which all pairs are said.
@@ -139,6 +154,10 @@ def name_of(file: Path) -> str:
     return file.stem.removeprefix("pairs_")
 
 
+def author_of(file: Path) -> str:
+    return AUTHOR.get(name_of(file), name_of(file))
+
+
 def readings_of(pair: dict[str, Any]) -> list[tuple[str, str]]:
     """A pair as it is, with its dates as memory writes them, and both the other way round."""
     told = (pair["new"], pair["old"])
@@ -161,17 +180,41 @@ def learnt(file: Path) -> Learnt:
     values = np.array([[one[name] for name in names] for one in found])
     readings = np.eye(len(READINGS))[[READING_OF.get(kind, 3) for kind in kinds]]
     weight = FREE_WEIGHT if name >= FREE_FROM else TUNED_WEIGHT
-    return Learnt(AUTHOR.get(name, name), names, values, readings, np.full(len(kinds), weight))
+    return Learnt(author_of(file), names, values, readings, np.full(len(kinds), weight))
+
+
+def with_values_of(text: str, notes: list[tuple[str, str]]) -> Iterator[str]:
+    """Notes in which the figures, weekdays, months and names of a text stand for their own."""
+    names = cycle(_names(text) or [None])
+    for _, note in notes:
+        changed = note
+        for pattern in (FIGURE, DAY_NAME):
+            lent = cycle(pattern.findall(text) or [None])
+            changed = pattern.sub(lambda found, lent=lent: next(lent) or found[0], changed)
+        for name in _names(note):
+            changed = changed.replace(name, next(names) or name)
+        if changed != note:
+            yield changed
+
+
+def _names(text: str) -> list[str]:
+    """The names in a text, as they are written."""
+    known = {
+        token.word
+        for one in reading.statements(text, "english")
+        for token in one.tokens
+        if token.kind == "name"
+    }
+    return [word for word in re.findall(r"[A-ZÀ-Þ]\w+", text) if word.lower() in known]
 
 
 def strangers(file: Path, files: list[Path]) -> Learnt:
-    """The new texts of a set beside the notes of other authors that share most words with them."""
-    name = name_of(file)
-    author = AUTHOR.get(name, name)
+    """The new texts of a set beside notes of other authors: those that share words, any, any with its values."""
+    name, author = name_of(file), author_of(file)
     notes = [
         (f"{name_of(other)} {number}", pair["old"])
         for other in files
-        if AUTHOR.get(name_of(other), name_of(other)) != author
+        if author_of(other) != author
         for number, pair in enumerate(pairs(other))
     ]
     chance = random.Random(name)
@@ -182,11 +225,17 @@ def strangers(file: Path, files: list[Path]) -> Learnt:
             likeness.signs_between(pair["new"], old)
             for pair in pairs(file)
             if pair["kind"] in STRANGE
-            for _, old in [*near.find(pair["new"], STRANGE[pair["kind"]]), chance.choice(sample)]
+            for _, old in [
+                *near.find(pair["new"], STRANGE[pair["kind"]]),
+                *chance.sample(sample, MOST_BY_CHANCE),
+            ]
         ]
-    values = np.array([list(one.values()) for one in found])
-    readings = np.tile(np.eye(len(READINGS))[READINGS.index("other")], (len(found), 1))
-    return Learnt(author, list(found[0]), values, readings, np.full(len(found), STRANGE_WEIGHT))
+        found += [
+            likeness.signs_between(pair["new"], old)
+            for pair in pairs(file)
+            for old in with_values_of(pair["new"], chance.sample(sample, MOST_LENT))
+        ]
+    return _different(author, found, STRANGE_WEIGHT)
 
 
 def projects() -> Learnt:
@@ -199,9 +248,21 @@ def projects() -> Learnt:
         signs = [likeness.signs_between(text, old) for _, old in near.find(text, MOST_BESIDE)]
         found += [one for one in signs if share_anything(one)]
         known.append(text)
+    return _different("", found, BESIDE_WEIGHT)
+
+
+def short_facts() -> Learnt:
+    """Short facts that share a word or a turn of phrase, and say different things."""
+    facts = SHORT.read_text("utf-8").splitlines()
+    signs = [likeness.signs_between(*pair) for pair in permutations(facts, 2)]
+    return _different("", [one for one in signs if share_anything(one)], SHORT_WEIGHT)
+
+
+def _different(author: str, found: list[dict[str, float]], weight: float) -> Learnt:
+    """Pairs of texts that say different things."""
     values = np.array([list(one.values()) for one in found])
     readings = np.tile(np.eye(len(READINGS))[READINGS.index("other")], (len(found), 1))
-    return Learnt("", list(found[0]), values, readings, np.full(len(found), BESIDE_WEIGHT))
+    return Learnt(author, list(found[0]), values, readings, np.full(len(found), weight))
 
 
 def fitted(sets: list[Learnt]) -> Weights:
@@ -281,7 +342,8 @@ def main() -> None:
     options = parser.parse_args()
     files = [*sorted(DATA.glob("pairs_*.jsonl")), *options.add]
     sets = {file: learnt(file) for file in files}
-    beside = [learnt(MINIMAL), projects(), *(strangers(file, files) for file in files)]
+    beside = [learnt(MINIMAL), projects(), short_facts()]
+    beside += [strangers(file, files) for file in files]
     known = [*sets.values(), *beside]
     others = {
         author: fitted([one for one in known if one.author != author])
@@ -292,9 +354,7 @@ def main() -> None:
     for file, one in sets.items():
         found = told(file, others[one.author], likeness.TOLD)
         rows.append([name_of(file), *(_share(found.get(kind)) for kind in KINDS)])
-        if name_of(file) < FREE_FROM:
-            continue
-        for threshold, count in curve.items():
+        for threshold, count in curve.items() if name_of(file) >= FREE_FROM else ():
             for kind, (part, whole) in told(file, others[one.author], threshold).items():
                 count.update({kind: part, f"all {kind}": whole})
     publish("fit_odds", ["set", *KINDS], rows)

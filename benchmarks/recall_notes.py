@@ -54,7 +54,7 @@ HALVES = {
     "neighbour": ("velmo", "grid", "kiln", "teas"),
 }
 # A set kept back: nothing is learnt from it.
-UNLEARNT = {"settler": ("kel", "mil", "cho", "lin")}
+UNLEARNT = {"settler": ("kel", "mil", "cho", "lin"), "lodger": ("kes", "lum", "koor", "vet")}
 PROJECTS = HALVES | UNLEARNT
 SHOWN = 5
 NOW = 1_790_000_000.0

@@ -96,11 +96,15 @@ class PromptTooLong(ModelError):
 
 
 class Overloaded(ModelError):
-    """The provider asks to try again later; `retry_after` in so many seconds, where it says so."""
+    """The provider asks to try again later; `retry_after` in so many seconds, where it says so.
+
+    `in_reply`: it said so when a part of the reply had been received.
+    """
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.in_reply = False
 
 
 class RequestRefused(ModelError):

@@ -55,7 +55,7 @@ def environment(place: Place, **more: str) -> dict[str, str]:
 
 
 def process(
-    place: Place, *arguments: object, typed: str | None = None, **env: str
+    place: Place, *arguments: object, typed: str | None = None, seconds: int = 240, **env: str
 ) -> subprocess.CompletedProcess[str]:
     """The same as a person runs it; `typed` comes on standard input."""
     return subprocess.run(
@@ -67,7 +67,7 @@ def process(
         text=True,
         encoding="utf-8",
         check=False,
-        timeout=240,
+        timeout=seconds,
     )
 
 

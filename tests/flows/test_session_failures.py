@@ -37,6 +37,7 @@ from reverie.errors import (
 from reverie.events import LayerFired, TroubleNoted, TurnEnded, no_listener
 from reverie.models import catalog
 from reverie.models.anthropic import AnthropicModel
+from reverie.models.wrappers import PatientModel
 from reverie.session.options import SessionModel, SessionOptions
 
 
@@ -95,6 +96,15 @@ async def test_a_failure_is_raised_and_the_question_can_be_asked_again(
 async def test_a_broken_stream_is_asked_for_once_more(desk: Desk, answer: ScriptItem) -> None:
     desk.provider.script(answer, "Whole.")
     async with desk.session(options=at_once(desk)) as session:
+        events = await hear(session, "Are you well?")
+        assert session.conversation.state.messages[-1].text == "Whole."
+    assert [e.where for e in events if isinstance(e, TroubleNoted)] == ["model"]
+
+
+async def test_an_error_in_mid_reply_is_asked_for_once_more(desk: Desk) -> None:
+    desk.provider.script(StreamError(after=4), "Whole.")
+    model = PatientModel(at_once(desk).ready, retries=0)  # type: ignore[arg-type]
+    async with desk.session(options=SessionOptions(ready=model, mode="bypass")) as session:
         events = await hear(session, "Are you well?")
         assert session.conversation.state.messages[-1].text == "Whole."
     assert [e.where for e in events if isinstance(e, TroubleNoted)] == ["model"]

@@ -98,6 +98,13 @@ POINTERS = (
     b"gitdir: " + b"a/" * 2_100,
 )
 
+CONFIGURATIONS = (
+    b'[core]\n\tbare = false\n[remote "origin"]\n\turl = git@github.com:acme/shop.git\n\tfetch = +x\n',
+    b'[remote "fork"]\r\nurl=https://x.example/a\r\n[remote "origin"]\r\n URL = "ssh://me@h:2222/a//b.git" \r\n',
+    b'[remote "origin"] url = file:///tmp/a\n',
+    b"\n" * 8_000,
+)
+
 COMMANDS = (
     b'git -C sub log --oneline -5 | head -n 3 && ls -la "$HOME"/a*',
     b"cd a; find . -name '*.py' -exec rm {} \\; 2>/dev/null",

@@ -34,7 +34,7 @@ from reverie.memory.format import frontmatter as scalars
 from reverie.memory.secrets import redact
 from reverie.recall import queries
 from reverie.settings import sources
-from reverie.settings.projects import find_root
+from reverie.settings.projects import find_root, remote_of
 from reverie.text import likeness, timewords
 from reverie.text.dates import absolute_dates
 from reverie.text.validity import validity
@@ -265,6 +265,14 @@ def _pointer(data: bytes) -> None:
     assert find_root(folder).path == folder
 
 
+def _configuration(data: bytes) -> None:
+    """The address of a repository is one line, however it was written."""
+    folder = _file("cloned/.git/config", data).parent.parent
+    remote = remote_of(folder)
+    assert remote == remote.strip()
+    assert not set(remote) & set("\n\r")
+
+
 # --- words ---
 
 
@@ -350,6 +358,7 @@ TARGETS: Mapping[str, Target] = {
     "settings": Target(_settings, seeds.SETTINGS),
     "options": Target(_options, seeds.OPTIONS),
     "pointer": Target(_pointer, seeds.POINTERS),
+    "configuration": Target(_configuration, seeds.CONFIGURATIONS),
     "command": Target(_command, seeds.COMMANDS),
     "query": Target(_query, seeds.QUERIES),
     "dates": Target(_dates, seeds.SENTENCES),

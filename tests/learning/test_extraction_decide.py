@@ -150,7 +150,7 @@ def test_a_newer_value_is_asked_about_sooner_than_another_wording() -> None:
         "Marcus is captain of the first team.",
         "The first team voted Elliot in as their captain.",
     )
-    again = ("Jo looks after the greenery", "The plants get watered by Jo")
+    again = ("The boiler was installed in 2008.", "Our boiler dates from 2008.")
     odds = {pair: compare(pair[1], pair[0]) for pair in (newer, again)}
     assert [one.likeness for one in odds.values()] == ["update", "restates"]
     assert all(0.3 < one.score < 0.65 for one in odds.values())

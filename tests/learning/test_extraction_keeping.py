@@ -94,9 +94,9 @@ def test_a_secret_is_not_written(keeper: Keeper) -> None:
 
 
 def test_the_same_in_other_words_is_saved_and_asked_about(keeper: Keeper) -> None:
-    [first] = learnt(keeper, "Remember: The boiler was installed in 2008.")
+    [first] = learnt(keeper, "Remember: The staging server is rebooted every Sunday night.")
     assert isinstance(first, Remembered)
-    made = planned(keeper, messages_of("Remember: Our boiler dates from 2008."))
+    made = planned(keeper, messages_of("Remember: Staging gets a reboot every Sunday night."))
     assert len(made.saves) == 1
     assert [question.reason for question in made.inbox] == [
         f"it seems to say the same as {first.topic.file}; both stand until you decide"

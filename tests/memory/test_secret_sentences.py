@@ -161,6 +161,10 @@ NAMED = [
 ]  # fmt: skip
 
 HARMLESS = [
+    "license: Apache-2.0",
+    "Lizenz: GPL-3.0-or-later",
+    'license = "MIT OR LGPL-2.1-only"',
+    "License: BSD-3-Clause",
     "the gate closes at 1900",
     "locker 1234 is mine",
     "our wifi is called Rosengarten",

@@ -5,9 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
+import pygit2
 import pytest
+from pygit2.enums import SortMode
 from tests.cli.memories import AUDIT, TESTS, directory, remembered
 from tests.cli.run import data, done, environment, process, run
 from tests.place import Place
@@ -114,6 +117,64 @@ def test_damaged_history_is_a_finding(place: Place, damage: bytes | None) -> Non
     assert "history cannot be read" in result.stdout
     assert "files are the truth" in result.stdout
     assert AUDIT in (directory(place) / data("list")[0]["file"]).read_text()
+
+
+def in_history(place: Place, name: str) -> Path:
+    """The file of an object: of the newest or the first commit, its tree, or a file in it."""
+    repo = pygit2.Repository(str(place.app().memory_location.history))
+    commit = repo.references["refs/heads/main"].peel(pygit2.Commit)
+    if name.startswith("first"):
+        commit = next(iter(repo.walk(commit.id, SortMode.REVERSE)))
+    object_id = commit.id
+    if not name.endswith("commit"):
+        object_id = commit.tree_id if name.endswith("tree") else next(iter(commit.tree)).id
+    path = Path(repo.path) / "objects" / str(object_id)[:2] / str(object_id)[2:]
+    path.chmod(0o600)
+    return path
+
+
+OBJECTS = [
+    f"{which} {what}" for which in ("newest", "first") for what in ("commit", "tree", "file")
+]
+DAMAGES = {
+    "gone": None,
+    "rubbish": b"rubbish",
+    "another kind": zlib.compress(b"tree 4\0\xff\xff\0x"),
+}
+READS = ("log", "undo", "redo", "stats", "doctor", "list"), ("diff", "HEAD~1"), ("show", "HEAD")
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", OBJECTS)
+def test_damage_anywhere_in_the_history_is_told_in_a_line(
+    place: Place, name: str, damage: str
+) -> None:
+    remembered(AUDIT)
+    remembered(TESTS)
+    path, content = in_history(place, name), DAMAGES[damage]
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    plain, *others = READS
+    for call in (*((one,) for one in plain), *others):
+        # What is not expected would be raised here.
+        result = run(*call)
+        if result.exit_code and call != ("doctor",):
+            assert result.stderr.startswith("reverie: "), call
+            assert len(result.stderr.splitlines()) == 1, call
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_a_cut_object_does_not_hold_up_the_doctor(place: Place, name: str) -> None:
+    """libgit2 reads it forever."""
+    remembered(AUDIT)
+    remembered(TESTS)
+    path = in_history(place, name)
+    path.write_bytes(path.read_bytes()[:-10])
+    told = process(place, "doctor", seconds=60)
+    assert told.returncode == 1
+    assert f"history cannot be read: its object {path.parent.name}{path.name}" in told.stdout
 
 
 # In a mount namespace of its own: a small disk that is filled, or made read-only.

@@ -1,17 +1,19 @@
 """Whose project a folder is: pointers that a stranger forged, and repositories of other users."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 
 import pytest
-from tests.cli.run import run
+from tests.cli.run import process, run
 from tests.place import Place, git
 from tests.security.folders import given_away
 
 from reverie.files.atomic import owned_by_us
 from reverie.memory.changes.draft import NewMemory
 from reverie.memory.format.revisions import Author
-from reverie.settings.projects import canonical_root, find_project, find_root
+from reverie.settings.projects import canonical_root, find_project, find_root, remote_of
 from reverie.workspace import Workspace
 
 SECRET = "The staging password hint is the name of the cat."
@@ -147,3 +149,124 @@ def test_another_projects_memory_is_not_loaded(place: Place, victim: Path) -> No
     assert "cat" not in run("recall", "staging password").output
     assert find_project(place.root, place.home).folder != find_project(victim, place.home).folder
     assert "knows nothing of it" in run("doctor").output
+
+
+# ── a repository that another archive copies, borrows from, or damages ───────
+
+
+ADDRESS = "git@github.com:acme/secret.git"
+
+
+def linked_whole(here: Path, victim: Path) -> None:
+    (here / ".git").symlink_to(victim / ".git")
+
+
+def linked_in_parts(here: Path, victim: Path) -> None:
+    (here / ".git").mkdir()
+    for name in ("HEAD", "config", "refs", "objects"):
+        (here / ".git" / name).symlink_to(victim / ".git" / name)
+
+
+def _of_its_own(here: Path, victim: Path) -> Path:
+    """An empty repository that names the victim's address; its HEAD is the victim's first commit."""
+    git(here, "init", "-q", "-b", "main")
+    git(here, "remote", "add", "origin", ADDRESS)
+    first = (victim / ".git" / "refs" / "heads" / "main").read_text()
+    (here / ".git" / "refs" / "heads" / "main").write_text(first)
+    return here / ".git" / "objects" / first[:2] / first[2:].strip()
+
+
+def borrowed(here: Path, victim: Path) -> None:
+    _of_its_own(here, victim)
+    (here / ".git" / "objects" / "info" / "alternates").write_text(f"{victim}/.git/objects\n")
+
+
+def linked_object(here: Path, victim: Path) -> None:
+    path = _of_its_own(here, victim)
+    path.parent.mkdir()
+    path.symlink_to(victim / path.relative_to(here))
+
+
+def common_folder(here: Path, victim: Path) -> None:
+    _of_its_own(here, victim)
+    (here / ".git" / "commondir").write_text(f"{victim}/.git\n")
+
+
+def another_under_its_id(here: Path, victim: Path) -> None:
+    """Only the id is known: another commit stands under it."""
+    path = _of_its_own(here, victim)
+    other = here.with_name("other")
+    other.mkdir()
+    git(other, "init", "-q", "-b", "main")
+    git(other, "commit", "-q", "--allow-empty", "-m", "made up")
+    commit = (other / ".git" / "refs" / "heads" / "main").read_text().strip()
+    path.parent.mkdir()
+    path.write_bytes((other / ".git" / "objects" / commit[:2] / commit[2:]).read_bytes())
+
+
+COPIES = (
+    linked_whole,
+    linked_in_parts,
+    borrowed,
+    linked_object,
+    common_folder,
+    another_under_its_id,
+)
+
+
+@pytest.mark.parametrize("copied", COPIES, ids=lambda copied: copied.__name__)
+def test_a_history_that_is_only_borrowed_brings_no_memory(
+    place: Place, victim: Path, copied: Callable[[Path, Path], None]
+) -> None:
+    git(victim, "remote", "add", "origin", ADDRESS)
+    Workspace.open(victim).memory().keeper.remember(NewMemory(SECRET), Author("person"))
+    copied(place.root, victim)
+    assert "cat" not in run("recall", "staging password").output
+    told = run("list")
+    assert "cat" not in told.output
+    assert "does not have its first commit itself" in told.stderr
+
+
+def test_a_clone_of_ones_own_still_shares_it(place: Place, victim: Path) -> None:
+    git(victim, "remote", "add", "origin", ADDRESS)
+    Workspace.open(victim).memory().keeper.remember(NewMemory(SECRET), Author("person"))
+    git(place.root, "clone", "-q", victim, ".")
+    git(place.root, "remote", "set-url", "origin", ADDRESS)
+    assert "cat" in run("recall", "staging password").stdout
+
+
+def test_a_cut_commit_does_not_hold_up_a_command(place: Place) -> None:
+    """libgit2 reads it forever."""
+    git(place.root, "init", "-q", "-b", "main")
+    git(place.root, "remote", "add", "origin", ADDRESS)
+    git(place.root, "commit", "-q", "--allow-empty", "-m", "a message of some length")
+    commit = (place.root / ".git" / "refs" / "heads" / "main").read_text().strip()
+    path = place.root / ".git" / "objects" / commit[:2] / commit[2:]
+    path.chmod(0o600)
+    path.write_bytes(path.read_bytes()[:60])
+    made = process(place, "remember", "Deploys freeze before the audit", seconds=60)
+    assert (made.returncode, "Remembered" in made.stdout) == (0, True)
+
+
+def fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("name", ["config", "HEAD"])
+def test_a_pipe_in_a_repository_does_not_hold_up_a_command(place: Place, name: str) -> None:
+    git(place.root, "init", "-q")
+    fifo(place.root / ".git" / name)
+    assert process(place, "list", seconds=60).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\n", "[", "[ ", "[remote ", '[remote "origin"]\nurl = ', '[remote "origin"]\n\n', " \t"],
+)
+def test_a_long_configuration_is_read_at_once(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text(text * (256_000 // len(text)))
+    began = process_time()
+    remote_of(tmp_path)
+    assert process_time() - began < 2

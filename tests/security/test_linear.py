@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from reverie.agent.shell_commands import reads_only
+from reverie.clients.hooks.events import patched_files
 from reverie.context import user_messages
 from reverie.context.facts import calls, outcomes
 from reverie.context.facts import sentences as fact_sentences
@@ -40,10 +42,12 @@ from reverie.memory.format import frontmatter as scalars
 from reverie.memory.format import manifest as candidates
 from reverie.memory.format import paths as names
 from reverie.memory.format.kinds import infer_scope
+from reverie.memory.format.traces import Traces
 from reverie.memory.secrets import formats, layout, named, redact
 from reverie.memory.secrets.cues import find_cues
 from reverie.recall import documents as passages
 from reverie.recall import queries, usage
+from reverie.settings.projects import remote_of
 from reverie.text import dates, likeness, timewords, words
 from reverie.text import words as languages
 
@@ -135,6 +139,17 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+def configured(text: str) -> object:
+    """A stranger's git configuration; the folder goes at once, the text is what takes time."""
+    with TemporaryDirectory() as folder:
+        git_dir = Path(folder, ".git")
+        git_dir.mkdir()
+        (git_dir / "config").write_bytes(encoded(f'[remote "origin"]{text}'))
+        remote_of(Path(folder))
+        (git_dir / "config").write_bytes(encoded(text))
+        return remote_of(Path(folder))
+
+
 ROUTINES: Mapping[str, Routine] = {
     # text
     "words.fold": words.fold,
@@ -186,6 +201,13 @@ ROUTINES: Mapping[str, Routine] = {
     "draft.draft": draft,
     "pieces.pieces": pieces,
     "imports.read_file": lambda text: list(imports.read_file("a.md", encoded(text))),
+    "traces.redacted": Traces("a.md", ("Red ox.",)).redacted,
+    "traces.redacted, its words": lambda text: Traces("a.md", ("Red ox.",)).redacted(
+        f"a red ox. b{text}"
+    ),
+    # hooks and repositories
+    "events.patched_files": lambda text: patched_files(f"*** Add File: a{text}x"),
+    "projects.remote_of": configured,
     # recall
     "passages.split": passages.split,
     "passages.snippet": lambda text: passages.snippet(text, {"token", "zz"}),

@@ -52,6 +52,9 @@ TABLE = [
     ("Tests use Postgres in CI but SQLite locally", "Tests use Postgres", "sibling"),
     ("The standup starts at 9:30", "The standup ends at 9:45", "sibling"),
     ("Staging liegt auf Port 8080", "Produktion liegt auf Port 8080", "sibling"),
+    ("Turn the heating on at 18:00", "Turn the heating off at 18:00", "sibling"),
+    ("The lights in the hall go on at dusk", "The lights go off at dusk in the hall", "sibling"),
+    ("Das Licht im Flur geht um acht an", "Das Licht im Flur geht um acht aus", "sibling"),
     # more of the same
     ("The user prefers dark mode", "The user prefers dark mode in the terminal", "extends"),
     ("Deploys happen on Tuesday", "Deploys happen on Tuesday at 14:00, run by Mira", "extends"),
@@ -60,6 +63,8 @@ TABLE = [
     ("The vendor bans clients after two failures", "The user prefers dark mode", "unrelated"),
     ("Deploys freeze on 2026-11-19 because of the audit", "Tests freeze time with time-machine", "unrelated"),
     ("anything", "", "unrelated"),
+    ("My favourite dish is lasagna", "I like coffee", "unrelated"),
+    ("My favourite book is Emma", "Peter enjoys sailing", "unrelated"),
 ]  # fmt: skip
 
 

@@ -105,12 +105,12 @@ def _forget() -> None:
 def test_of_faint_guesses_about_a_change_only_the_best_is_told() -> None:
     new = "heads up, the team switched to NATS as message broker"
     notes = [
-        ("insurance", "Our insurance broker is called Hamm"),
-        ("customs", "customs broker for Turkey is Demir & Sons"),
+        ("messages", "Messages to parents go out on Fridays"),
+        ("colours", "Our team colours are red and white"),
         ("relay", "Sandra coaches the women's relay team."),
     ]
     alone = {key: compare(new, old) for key, old in notes}
-    assert all(one.weighed and one.score < likeness.TOLD for one in alone.values())
+    assert all(one.weighed and one.score < likeness._ALIKE for one in alone.values())
     told = [match.key for match in related(new, notes) if match.verdict.weighed]
     assert told == [max(alone, key=lambda key: alone[key].score)]
 

@@ -6,9 +6,10 @@ import hashlib
 import os
 import re
 import shutil
+import zlib
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pygit2
@@ -105,8 +106,21 @@ def new_repository(git_dir: Path) -> pygit2.Repository:
     return made
 
 
+def damaged_objects(git_dir: Path) -> Iterator[str]:
+    """The ids of objects that are not whole; libgit2 would read one that was cut forever."""
+    for path in sorted((git_dir / "objects").glob("[0-9a-f][0-9a-f]/*")):
+        unpacked = zlib.decompressobj()
+        with suppress(OSError, zlib.error):
+            unpacked.decompress(path.read_bytes())
+        if not unpacked.eof:
+            yield path.parent.name + path.name
+
+
 def commit_of(repo: pygit2.Repository, id_: pygit2.Oid | str) -> pygit2.Commit:
-    found: pygit2.Commit = repo[id_].peel(pygit2.Commit)
+    try:
+        found: pygit2.Commit = repo[id_].peel(pygit2.Commit)
+    except KeyError as error:
+        raise pygit2.GitError(f"the object {id_} is missing") from error
     return found
 
 

@@ -12,7 +12,9 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 import pygit2
 from pygit2.enums import SortMode
@@ -58,6 +60,23 @@ PENDING = "refs/reverie/pending"
 _PART_OF_ID = re.compile(r"[0-9a-fA-F]{1,39}")
 # Ids of revisions in a commit message: complete, or the ten characters that users see.
 _MENTIONED = re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{10})\b")
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _explaining(
+    method: Callable[Concatenate[GitHistory, P], T],
+) -> Callable[Concatenate[GitHistory, P], T]:
+    """Tell a damaged history in words, whatever is read first."""
+
+    @wraps(method)
+    def told(self: GitHistory, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with explained(self.git_dir):
+            return method(self, *args, **kwargs)
+
+    return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +180,7 @@ class GitHistory:
     def is_empty(self) -> bool:
         return self._head() is None
 
+    @_explaining
     def read(self, file: str, revision: str | None = None) -> bytes | None:
         """A file's content in a revision (default: the newest)."""
         head = self._find(revision) if revision else self._head()
@@ -171,21 +191,25 @@ class GitHistory:
         data = self.read(file)
         return None if data is None else version(data)
 
+    @_explaining
     def content(self, wanted: str) -> bytes | None:
         """Content by its version, from anywhere in the history."""
         return blob_of(self._repo, wanted) if self.exists else None
 
+    @_explaining
     def files(self, revision: str | None = None) -> dict[str, str]:
         """Every file of a revision, with its version."""
         head = self._find(revision) if revision else self._head()
         return {} if head is None else dict(files_of(self._repo, commit_of(self._repo, head).tree))
 
+    @_explaining
     def revision(self, wanted: str) -> Revision:
         """A revision by its id, a prefix of it, or an expression such as `HEAD~2`."""
         # Find it first: opening a missing repository would create one.
         id_ = self._find(wanted)
         return self._revision(commit_of(self._repo, id_))
 
+    @_explaining
     def as_of(self, moment: datetime) -> Revision | None:
         """The newest revision of this directory at a given time."""
         limit = moment.astimezone(UTC).timestamp()
@@ -203,11 +227,13 @@ class GitHistory:
         head = self._head()
         if head is None:
             return
-        for commit in self._repo.walk(head):
-            found = self._revision(commit)
-            if file is None or file in found.files:
-                yield found
+        with explained(self.git_dir):
+            for commit in self._repo.walk(head):
+                found = self._revision(commit)
+                if file is None or file in found.files:
+                    yield found
 
+    @_explaining
     def diff(self, old: str | None, new: str | None = None, file: str | None = None) -> str:
         """The patch between two revisions; `old` None: from the beginning."""
         newest = self._find(new) if new else self._require_head()
@@ -219,10 +245,12 @@ class GitHistory:
         wanted = (p for p in patches if file in (None, plain_path(p.delta.new_file.path)))
         return "".join(plain_patch(patch.text or "") for patch in wanted)
 
+    @_explaining
     def parent(self, revision: Revision) -> str | None:
         parents = commit_of(self._repo, revision.id).parent_ids
         return str(parents[0]) if parents else None
 
+    @_explaining
     def blame(self, file: str) -> list[BlamedLine]:
         """The revision that last changed each line."""
         if self.read(file) is None:

@@ -15,9 +15,10 @@ from reverie.errors import InputError
 from reverie.files.atomic import read_json, slug, write_json
 from reverie.memory.format.paths import Refused, check_directory
 from reverie.settings.projects import Project
+from reverie.settings.sources import environment
 
 if TYPE_CHECKING:
-    import pygit2
+    from reverie.files.git import Git
 
 IDENTITY = "project.json"
 # Which folder has the memory of a repository, by the repository's address.
@@ -162,21 +163,47 @@ def write_identity(folder: Path, identity: Identity) -> None:
 
 # How far back to look for a repository's first commit; it is only a hint.
 _COMMITS_WALKED = 20_000
+_GIT_SECONDS = 5.0
+# How many files of a git directory are looked at for links.
+_MOST_LOOKED_AT = 50_000
 
 
 def identify(root: Path) -> Identity:
-    """A project's identity, read from its repository; outside git only its path."""
-    if not (root / ".git").exists() and not (root / "HEAD").exists():
-        return Identity(str(root))
-    # It takes 30 ms, and outside git it is not needed.
-    import pygit2  # noqa: PLC0415
+    """A project's identity, read from its repository; outside git only its path.
 
-    try:
-        repo = pygit2.Repository(str(root))
-        remote = repo.remotes["origin"].url if "origin" in set(repo.remotes.names()) else ""
-        return Identity(str(root), remote or "", _first_commit(repo))
-    except (pygit2.GitError, KeyError, ValueError):
+    Anyone may have made the repository. libgit2 reads a cut object forever, inside this process, so
+    that git reads it in another, which is ended when it takes too long.
+    """
+    bare = not (root / ".git").exists()
+    if bare and not (root / "HEAD").exists():
         return Identity(str(root))
+    # It is not needed outside git.
+    from reverie.files.git import Git, NoGit, TooSlow, reading_environment  # noqa: PLC0415
+
+    git = Git(reading_environment(environment()), _GIT_SECONDS)
+    place = ("--git-dir", str(root)) if bare else ("-C", str(root))
+    try:
+        remote = git.run(*place, "remote", "get-url", "origin")
+        first = _first_commit(git, place)
+    except (NoGit, TooSlow):
+        return Identity(str(root))
+    return Identity(str(root), "" if remote.code else remote.out.strip(), first)
+
+
+def has_own_objects(root: Path) -> bool:
+    """Whether a repository keeps its commits itself; by links it could borrow another's history."""
+    git_dir = root / ".git"
+    borrowed = ("commondir", "objects/info/alternates")
+    if git_dir.is_symlink() or any(os.path.lexists(git_dir / name) for name in borrowed):
+        return False
+    looked_at = 0
+    for folder, folders, files in os.walk(git_dir):
+        looked_at += len(folders) + len(files)
+        if looked_at > _MOST_LOOKED_AT:
+            return False
+        if any(os.path.islink(os.path.join(folder, name)) for name in (*folders, *files)):  # noqa: PTH114, PTH118
+            return False
+    return True
 
 
 def relatives(project: Project, home: Path) -> list[tuple[Path, Identity]]:
@@ -190,16 +217,17 @@ def relatives(project: Project, home: Path) -> list[tuple[Path, Identity]]:
     return found
 
 
-def _first_commit(repo: pygit2.Repository) -> str:
-    if repo.head_is_unborn:
+def _first_commit(git: Git, place: tuple[str, ...]) -> str:
+    """The id of the first commit, if it is the id of what the repository has under it."""
+    most = f"--max-count={_COMMITS_WALKED + 1}"
+    listed = git.run(*place, "rev-list", "--parents", most, "HEAD", "--").out.split("\n")[:-1]
+    first = next((line for line in reversed(listed) if " " not in line), "")
+    if not first or len(listed) > _COMMITS_WALKED:
         return ""
-    first = ""
-    for count, commit in enumerate(repo.walk(repo.head.target)):
-        if count >= _COMMITS_WALKED:
-            return ""
-        if not commit.parent_ids:
-            first = str(commit.id)
-    return first
+    content = os.fsencode(git.run(*place, "cat-file", "commit", first).out)
+    made = hashlib.new("sha1" if len(first) == 40 else "sha256", usedforsecurity=False)
+    made.update(b"commit %d\0%b" % (len(content), content))
+    return first if made.hexdigest() == first else ""
 
 
 _KEY = re.compile(r"[^A-Za-z0-9]")

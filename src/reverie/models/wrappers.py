@@ -87,6 +87,8 @@ class PatientModel(ModelWrapper):
             except (Overloaded, Unreachable) as error:
                 wait = None if received else self._wait(error, tried)
                 if wait is None:
+                    if isinstance(error, Overloaded):
+                        error.in_reply = received
                     raise
                 log.info("%s; trying again in %.1f s", error, wait)
             else:

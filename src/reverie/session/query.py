@@ -27,7 +27,7 @@ from reverie.core.messages import Attachment, Block, Message, Text, ToolResult, 
 from reverie.core.request import Reply
 from reverie.core.transcript import INTERRUPTED, answers_to, open_tool_uses
 from reverie.core.window import Window
-from reverie.errors import Overloaded, PromptTooLong, ReplyBroken
+from reverie.errors import ModelError, Overloaded, PromptTooLong, ReplyBroken
 from reverie.events import Event, MemoriesSurfaced, TroubleNoted, TurnEnded
 from reverie.learning.dreaming.dreamer import Dreaming
 from reverie.learning.extraction.fork import Learning
@@ -231,13 +231,22 @@ class Session:
                 await self.upkeep.compact_because(str(error), error.tokens, error.limit)
                 self.folding.window = self.upkeep.window
             except ReplyBroken as error:
-                if turn.repeated:
+                if not self._may_repeat(turn, error):
                     raise
-                turn.repeated = True
-                self.announce(TroubleNoted("model", f"{error}; asking again"))
             except Overloaded as error:
-                if not self._change_model(error):
+                if self._change_model(error):
+                    continue
+                # Before the reply it was asked for again and again already, with pauses.
+                if not (error.in_reply and self._may_repeat(turn, error)):
                     raise
+
+    def _may_repeat(self, turn: _Turn, error: ModelError) -> bool:
+        """Ask once more in a turn after a reply that was not received to its end."""
+        if turn.repeated:
+            return False
+        turn.repeated = True
+        self.announce(TroubleNoted("model", f"{error}; asking again"))
+        return True
 
     def _change_model(self, error: Overloaded) -> bool:
         """Switch to the fallback model, which has nothing cached."""

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _LONGEST_PATH = 4096
 _LONGEST_CONFIG = 256 * 1024
 _ORIGIN = re.compile(
-    r"^\s*\[\s*remote\s+\"origin\"\s*\](?P<body>[^\[]*)", re.MULTILINE | re.IGNORECASE
+    r"^[ \t]*\[\s*remote\s+\"origin\"\s*\](?P<body>[^\[]*)", re.MULTILINE | re.IGNORECASE
 )
-_URL = re.compile(r"^\s*url\s*=\s*(?P<url>.+?)\s*$", re.MULTILINE | re.IGNORECASE)
+_URL = re.compile(r"^[ \t]*url[ \t]*=[ \t]*(?P<url>\S.*)$", re.MULTILINE | re.IGNORECASE)
 # scheme://user@host:port/path, or user@host:path
 _WITH_SCHEME = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?:[^/@]*@)?(?P<host>[^/:]+)(?::(?P<port>\d+))?/(?P<path>.+)",
@@ -76,11 +76,7 @@ def find_project(start: Path, home: Path) -> Project:
 def remote_of(root: Path) -> str:
     """The normalised address of a repository's `origin`; empty without one."""
     git_dir = root / ".git" if (root / ".git").is_dir() else root
-    try:
-        with (git_dir / "config").open("rb") as file:
-            text = file.read(_LONGEST_CONFIG).decode("utf-8", "replace")
-    except OSError:
-        return ""
+    text = _beginning(git_dir / "config", _LONGEST_CONFIG).decode("utf-8", "replace")
     section = _ORIGIN.search(text)
     found = None if section is None else _URL.search(section["body"])
     return "" if found is None else normalised(found["url"])
@@ -179,14 +175,19 @@ def _is_bare(folder: Path) -> bool:
 
 def _first_line(path: Path) -> str:
     """The first line of a pointer file; empty for devices, pipes and unreadable files."""
+    start = os.fsdecode(_beginning(path, _LONGEST_PATH))
+    return start.partition("\n")[0].strip().replace("\0", "")
+
+
+def _beginning(path: Path, most: int) -> bytes:
+    """The first bytes of a file; none of a device or a pipe, which could be waited for in vain."""
     try:
         if not path.is_file():
-            return ""
+            return b""
         with path.open("rb") as file:
-            start = file.read(_LONGEST_PATH)
+            return file.read(most)
     except (OSError, ValueError):
-        return ""
-    return os.fsdecode(start).partition("\n")[0].strip().replace("\0", "")
+        return b""
 
 
 _EDITORS: Final = ("sensible-editor", "nano", "vim", "vi")

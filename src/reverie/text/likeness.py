@@ -6,6 +6,7 @@ tell what is probably the same in other words, or probably another value. In dou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -34,6 +35,15 @@ _ORDER: tuple[Likeness, ...] = (
     "update",
     "extends",
     "duplicate",
+)
+_WORD = re.compile(r"\w+")
+_SWITCHES = (
+    ("on", "off"),
+    ("in", "out"),
+    ("up", "down"),
+    ("an", "aus"),
+    ("ein", "aus"),
+    ("auf", "zu"),
 )
 # From the next one on, a statement of the old text is spoken of.
 _SPOKEN_OF = _ORDER.index("sibling")
@@ -73,6 +83,8 @@ class _Pair:
         if self.new.split() == self.old.split():
             return Verdict("duplicate", certain=True, score=1.0)
         ruled = self._ruled
+        if ruled.likeness in ("duplicate", "extends") and _switched(self.new, self.old):
+            ruled = replace(ruled, likeness="sibling", certain=False, firm=True)
         if ruled.likeness == "update" and not ruled.said and self._same_values(ruled):
             # "at half past two", "at 14:30": other figures for the same value.
             ruled = replace(ruled, likeness="restates", certain=False, firm=True)
@@ -139,6 +151,13 @@ class _Pair:
         if verdict.likeness == "duplicate" and reason_of(self.new) not in ("", reason_of(self.old)):
             return replace(verdict, likeness="extends")
         return verdict
+
+
+def _switched(new: str, old: str) -> bool:
+    """Whether one says "on" where the other says "off": small words that turn the meaning round."""
+    ours, theirs = (frozenset(_WORD.findall(text.lower())) for text in (new, old))
+    mine, other = ours - theirs, theirs - ours
+    return any((a in mine and b in other) or (b in mine and a in other) for a, b in _SWITCHES)
 
 
 def signs_between(new: str, old: str) -> dict[str, float]:
@@ -218,13 +237,17 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 
 # How probable it must be that both say the same or hold two values of one thing, to tell it: telling
 # costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
-TOLD = 0.24
+TOLD = 0.28
 # Of two sentences in nearly the same words the rules know more: siblings mostly repeat a sentence.
-_ALIKE = 0.38
+_ALIKE = 0.36
 # Less is enough where the words speak of a change.
 _CHANGED = 0.12
+# So much is needed where form speaks against it: another speaker, a denial.
+_EVEN = 0.5
 _SURE = 0.7
 _NEVER = 2.0
+# From here on the other text is at least worth naming.
+NAMED = 0.2
 # A sentence with this many other words, small ones included, was told anew.
 _ANEW = 2
 _ANEW_BY_ANOTHER = 3
@@ -233,7 +256,7 @@ _CLEAR = 0.75
 # How many times more likely another value is than the same one, where the words speak of a change.
 _CHANGE_COUNTS = 3.0
 # From here on it need not be saved again, if no figure, name, day, negation or condition differs.
-_KNOWN = 0.92
+_KNOWN = 0.95
 # How near in meaning two texts must be, if one denies and the other does not.
 _NOT_APART = 0.4
 # How much of the words of each the other must say, too, in these or near words.
@@ -253,15 +276,22 @@ def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
     needed = _needed(verdict, signs, likeness)
     clear = max(found.same, found.value) >= max(found.more, _CLEAR * needed)
     if probable < needed or not clear:
-        return verdict
-    denies = signs["denied"] and (verdict.likeness == "update" or _far_apart(signs))
+        return _named(verdict, probable)
+    denies = signs["denied"] and verdict.likeness == "update"
     if likeness == verdict.likeness or (likeness == "restates" and denies):
-        return verdict
+        return _named(verdict, probable)
     known = likeness == "restates" and found.same >= _KNOWN and verdict.likeness != "update"
     # Without the meaning of words the odds are not sure enough to leave a text unsaved.
     if known and "meaning" in signs and not _tells_apart(signs):
         likeness = "duplicate"
     return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
+
+
+def _named(verdict: Verdict, probable: float) -> Verdict:
+    """The verdict of the rules; what is perhaps about the same thing is a sibling at least."""
+    if verdict.likeness != "unrelated" or probable < NAMED:
+        return verdict
+    return replace(verdict, likeness="sibling", score=probable, weighed=True)
 
 
 def _far_apart(signs: Signs) -> bool:
@@ -278,16 +308,24 @@ def _same_values(signs: Signs) -> bool:
 def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
     """How probable it must be: of two sentences that differ in a word or two the rules know more."""
     if verdict.likeness == "extends":
-        return _NEVER if likeness == "update" else _SURE
+        return _NEVER if likeness == "update" or verdict.certain else _SURE
     if signs["cue anywhere"]:
         return _ALIKE if verdict.firm else _CHANGED
     if likeness == "update" and signs["opposed"]:
         return _NEVER
     if _told_anew(signs):
-        return _ALIKE if verdict.firm else TOLD
+        denies = signs["denied"] and _far_apart(signs)
+        return _ALIKE if verdict.firm else _EVEN if denies else TOLD
+    return _needed_in_one_form(verdict, signs)
+
+
+def _needed_in_one_form(verdict: Verdict, signs: Signs) -> float:
+    """The same of two sentences of which one repeats most words of the other."""
     settled = verdict.certain or verdict.firm or verdict.likeness == "update"
-    if settled or signs["opposed"] or signs["denied"] or not signs["same speaker"]:
+    if settled or signs["opposed"] or signs["narrowed"]:
         return _NEVER
+    if signs["denied"] or not signs["same speaker"]:
+        return _NEVER if signs["person of one"] else _EVEN
     return _ALIKE if signs["both say more"] else _SURE
 
 

@@ -19,6 +19,7 @@ from reverie.text.statements import Token, claim_of
 
 _WORD = re.compile(r"\w+")
 _POSSESSOR = re.compile(r"(\w+)['’]s\b")
+_PERSON = re.compile(r"\b(?:he|she|they|er|sie|ils?|elles?|él|ell[oa]s?)\b", re.I)
 _VALUES = ("number", "day")
 # Without common words nothing is known about their places.
 _UNKNOWN = 0.5
@@ -122,7 +123,9 @@ def _modified(tokens: Sequence[Token], alone: Sequence[Token]) -> set[str]:
 def _possessors(texts: tuple[str, str]) -> dict[str, float]:
     """Whether one text speaks of a person's thing and the other does not name the person."""
     new, old = (text.lower() for text in texts)
+    persons = [_PERSON.search(text) is not None for text in texts]
     return {
+        "person of one": float(persons[0] != persons[1]),
         "possessor of new": float(any(one not in old for one in _POSSESSOR.findall(new))),
         "possessor of old": float(any(one not in new for one in _POSSESSOR.findall(old))),
     }

@@ -22,7 +22,7 @@ from reverie.cli.invocation import (
 )
 from reverie.cli.memories import shown_path
 from reverie.context import collapse
-from reverie.errors import ReverieError
+from reverie.errors import ReverieError, StorageError
 from reverie.files.git import unknown_settings
 from reverie.memory.format.index import capped
 from reverie.session.system_prompt import refused_instructions
@@ -285,7 +285,11 @@ def _retired(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
 
 
 def _history(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
+    from reverie.memory.git_trees import damaged_objects
+
     try:
+        for id_ in damaged_objects(memory.place.history):
+            raise StorageError(f"its object {id_} is damaged")
         unfinished = memory.history.unfinished()
         newest = next(memory.history.log(), None)
         if newest is not None:

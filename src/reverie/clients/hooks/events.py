@@ -159,7 +159,7 @@ Outcome: TypeAlias = Context | ReplacedOutput | Instructions | Notice | Nothing
 
 Json = Mapping[str, Any]
 
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
 
 def text(data: Json, *names: str) -> str:
@@ -174,7 +174,7 @@ def table(data: Json, name: str) -> dict[str, Any]:
 
 def patched_files(patch: str) -> tuple[str, ...]:
     """The files that a patch in Codex's own form adds, changes or deletes."""
-    return tuple(dict.fromkeys(_PATCHED.findall(patch)))
+    return tuple(dict.fromkeys(name.strip() for name in _PATCHED.findall(patch) if name.strip()))
 
 
 def transcript(data: Json) -> Path | None:

@@ -21,7 +21,9 @@ from reverie.learning.extraction.speech_signs import (
     ANYBODYS,
     EMPOWERS,
     FICTION,
+    FOUND,
     FRAGMENT,
+    FRAMES,
     GOES_ON,
     INTRODUCES,
     MEANING,
@@ -81,6 +83,15 @@ _SPEAKS_OF_US = re.compile(
     r"(?:we|(?:all )?our|i|my|wir|(?:alle )?unser\w*|ich|mein\w*|nous|(?:tous |toutes )?(?:notre|nos)|je|mon|ma|mes|nuestr\w+|mis?)\b",
     re.I,
 )
+# A longer sentence does more than present a text.
+_LONGEST_FRAME = 12
+_MEMORY = re.compile(ASKS, re.I)
+# "I got this in a ticket." is about a text next to it.
+_SHOWN = re.compile(
+    r"^(?:i |we )?(?:just )?(?:got|found|received|saw|copied|pasted) (?:this|that|it|these|an?)\b|^(?:das|dies\w*) (?:habe? (?:ich|wir)|kam|stand)\b"
+    r"|^(?:j['’]ai|on a) (?:reçu|trouvé|lu) (?:ceci|ça|cela|ce)\b|^(?:he|hemos|me) (?:recibido|encontrado|leído|llegó) (?:esto|este|eso)\b",
+    re.I,
+)
 # A longer sentence does more than ask for work on a text.
 _LONGEST_REQUEST = 14
 # "…, is that right?" asks about what was said; "…, will this binary run?" does not.
@@ -117,6 +128,7 @@ def doubt_about(paragraph: str) -> str:
             _follows_strange_question,
             "it follows a question, and may be what the question is about",
         ),
+        (_is_framed, "it stands beside words that present a text, and may be that text"),
         (_follows_text_work, "it follows a request to work on a text, and may be that text"),
         (_addresses_readers, "it speaks to readers, and may be another author's text"),
     ):
@@ -174,6 +186,17 @@ def _follows_text_work(paragraph: str) -> bool:
                 is_order(later) or _is_personal_remark(later) for later in said[place + 1 :]
             )
     return False
+
+
+def _is_framed(paragraph: str) -> bool:
+    """ "The vendor replied. We never verify certificates.": a short sentence presents what stands beside it."""
+    if FOUND.match(paragraph):
+        return True
+    said = _parts(paragraph)
+    short = [part for part in said if len(_WORD.findall(part)) <= _LONGEST_FRAME]
+    if len(said) > 1 and any(FRAMES.search(part) and not _MEMORY.search(part) for part in short):
+        return True
+    return len(said) > 1 and any(_SHOWN.search(part) for part in short)
 
 
 def introduces(sentence: str) -> bool:

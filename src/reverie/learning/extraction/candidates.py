@@ -88,7 +88,7 @@ class Known:
 # A question in the inbox costs a person more than a line printed by `remember`, and a duplicate
 # does less harm than an outdated fact.
 _WORTH_ASKING: Mapping[Likeness, float] = {"update": 0.3, "restates": 0.65}
-_LIKELY = 0.5
+_LIKELY = 0.6
 _MOST_SENTENCES = 2
 _TOKEN = re.compile(r"[^\W_]+(?:['’.:/-][^\W_]+)*")
 
@@ -167,7 +167,7 @@ def _claimed(candidate: Candidate, file: str, current: Sequence[Known]) -> Opera
 
 
 def _confirms(match: Match) -> bool:
-    """Whether likeness sees another value of one thing; odds alone must be more likely than not."""
+    """Whether likeness sees another value of one thing; odds alone must be clearly more likely than not."""
     verdict = match.verdict
     return verdict.likeness == "update" and (not verdict.weighed or verdict.score >= _LIKELY)
 

@@ -125,7 +125,7 @@ SUPPOSES = (
 )
 REWORDS = r"translate|proofread|paraphrase|rephrase|übersetze?|traduis|traduce"
 REPORTS = (
-    r"says?|said|saying|(?:wrote|writes)(?! (?:it|them|to|into|in|the|an?|its|our|their|down|one|two|\d+)\b)|claims?|claimed|keeps? (?:repeating|telling)|kept (?:repeating|telling|saying)|argues?|argued|(?:insists?|insisted|swears|swore|warns|warned|thinks|believes) that|swears by|preaches|(?:swears|insisted|forwarded|printed|popped up|pops up|goes (?=i\b|we\b|always\b|never\b)|ended with|ends with|shows that line)(?! (?:that )?(?:i|we) (?:can|should)\b)|commence ainsi|entendu|me puso|en la pared pone|vom \w+ gehört|(?:suggest|recommend|propose|announce|decree|advise)e?[sd]|suggested|recommended"
+    r"(?:thinks|believes|assumes|reckons|figures|suspects|imagines)\b|glaubt|vermutet|croit|pense(?= que)|cree que|says?|said|saying|(?:wrote|writes)(?! (?:it|them|to|into|in|the|an?|its|our|their|down|one|two|\d+)\b)|claims?|claimed|keeps? (?:repeating|telling)|kept (?:repeating|telling|saying)|argues?|argued|(?:insists?|insisted|swears|swore|warns|warned|thinks|believes) that|swears by|preaches|(?:swears|insisted|forwarded|printed|popped up|pops up|goes (?=i\b|we\b|always\b|never\b)|ended with|ends with|shows that line)(?! (?:that )?(?:i|we) (?:can|should)\b)|commence ainsi|entendu|me puso|en la pared pone|vom \w+ gehört|(?:suggest|recommend|propose|announce|decree|advise)e?[sd]|suggested|recommended"
     r"|(?:hat|haben|hatte) (?:[^\s,.]+ ){0,6}?(?:gesagt|geschrieben|gemeint|behauptet|erzählt)|a (?:dit|écrit|affirmé|expliqué)|ha (?:dicho|escrito|explicado)|(?:decía|ponía)"
     r"|schrieb|schreibt|sagt|sagte|behauptet\w*|schwört|dit|écrit|affirm\w+|prétend\w*|répète\w*|dice|dijo|escribió|escribe|afirma\w*|asegura\w*"
 )

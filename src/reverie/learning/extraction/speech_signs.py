@@ -55,7 +55,7 @@ FICTION = re.compile(
     r"|\brole-?play|\brollenspiel|\bjeu de rôle|\bjuego de rol|\bplay(?:ing)? the (?:part|role) of\b|\bstay in character\b"
     rf"|\b(?:write|make|compose|invent|tell|give|create|rate|improve|continue|finish|writing|drafting|schreib\w*|dichte?|erfinde?|écri\w*|j['’]écris|invente|escrib\w*|cuenta|inventa)\b[^.!?\n]{{0,30}}?\b{_MADE_UP}\b"
     rf"|\b(?:in|for|dans|pour|für|en|para) (?:my|the|a|an|our|meine?[mnr]?|eine[mnr]?|ma|mon|la|le|une?|mi|el|una?) {_MADE_UP}\b|\b(?:sample|example|practice|made-?up) {_MADE_UP}\b"
-    r"|(?:^|[,;] )you(?:['’]re| are) (?:an?|my|the) [\w ]{2,30}(?:, (?:and )?i(?:['’]m| am)\b|\. (?:i start|go|action|begin))|\b(?:let['’]s|lass uns) (?:practi[sc]e|rehearse|act|üben|spielen)\b|\bdu bist (?:der|die|ein\w*|mein\w*) [\w ]{2,30}, ich (?:bin|der|die)\b"
+    r"|(?:^|[,;] )you(?:['’]re| are) (?:an?|my|the) [\w ]{2,30}(?:, (?:and )?i(?:['’]m| am)\b|\. (?:i start|go|action|begin))|\b(?:let['’]s|lass uns) (?:practi[sc]e|rehearse|act|play|üben|spielen)\b|\bdu bist (?:der|die|ein\w*|mein\w*) [\w ]{2,30}, ich (?:bin|der|die)\b"
     r"|\b(?:game|book|film|movie|series|show|novel|podcast) (?:that )?i(?:['’]m| am)? (?:play|read|watch|see|saw|hear)\w*",
     re.I,
 )
@@ -91,6 +91,25 @@ TEXT_WORK = re.compile(
     r"|thoughts|opinion|make sense of|any idea|correct (?:this|the text)|(?:turn|convert|format|make) (?:this|that|it|these|the text)"
     r"|erklär\w*|übersetz\w*|fass\w* .{0,20}zusammen|zusammenfass\w*|(?:korrigier\w*|prüfe?) (?:das|dies\w*|den text)|antworte\w*|beantworte\w*|formulier\w*|kürz\w*|lies"
     r"|explique\w*|tradui\w*|résum\w*|(?:corrige\w*|vérifie\w*) (?:ce|cette|ça|cela)|relis|répon\w*|reformule\w*|explica\w*|traduc\w*|res[uú]m\w*|contesta\w*|(?:corrige|revisa)\w* (?:esto|eso|este|esta)|reformula\w*)\b",
+    re.I,
+)
+# A short sentence that presents a text beside it, or tells what to do with it: "The vendor replied.", "Convert to uppercase.".
+FRAMES = re.compile(
+    r"\b(?:tl;?dr|eli5|true or false|real or fake|wahr oder falsch|richtig oder falsch|vrai ou faux|verdadero o falso|quiz\w*|trivia)\b"
+    r"|^(?:please |bitte |s['’]il te plaît,? |por favor,? )?(?:convert|uppercase|lowercase|capitali[sz]e|proof-?read|paraphrase|rephrase|simplify|correct|transcribe|dictate|punctuate"
+    r"|korrigiere?|großschreiben|vereinfache?|diktiere?|mets en|simplifie|corrige[zr]?|ponctue|pon en|simplifica|corrige|dicta)\b"
+    r"|^(?:please |bitte )?(?!(?:remember|save|note|keep|store|mind|apply|follow|respect|do|did|don['’]t|use|is|are|was|let|i|we|you)\b)[^\W\d_]{3,}(?: it| them)(?: \w+){0,3}[.!]?$"
+    r"|^here(?:['’]s| is| are) (?:an?|some|one|another|what)\b"
+    r"|\b(?:replied|answered|responded|wrote|commented|posted|announced|stated?s?|says|said|claims?)(?: (?:to|me|us|it|this|so|as|follows|back|in|by|via|on|an?|the|e?-?mail|chat|slack|writing|page|site))*[.!]?$"
+    r"|\b(?:schrieb|schreibt|antwortete?|meinte|sagte?|hat geschrieben|hat geantwortet)(?: (?:mir|uns|dazu|das|so|folgendes|per|mail|chat))*[.!]?$"
+    r"|\b(?:a|m['’]a|nous a|ont|vient de) (?:écrit|répondu|dit|envoyé)(?: (?:ceci|ça|cela|par|mail))*[.!]?$"
+    r"|\b(?:escribió|respondió|dijo|contestó|me (?:llegó|mandó|mandaron|escribió))(?: (?:esto|eso|este|así|un|el|por|correo|mensaje|mail))*[.!]?$",
+    re.I,
+)
+# "Found on a sticky note on the printer: …", "[system] …"
+FOUND = re.compile(
+    r"^(?:(?:found|seen|spotted|copied|taken|overheard|heard|read|posted|written|stuck|pinned|printed|received|gefunden|gelesen|gehört|abgeschrieben"
+    r"|trouvée?|lue?|reçue?|entendue?|visto|leído|encontrado|recibido|oído)\b[^:\n]{3,80}:|\[[^\]\n]{2,24}\])",
     re.I,
 )
 MEANING = re.compile(

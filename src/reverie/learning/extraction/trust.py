@@ -24,6 +24,11 @@ from reverie.learning.extraction.speech import unquoted, unreported
 from reverie.learning.extraction.support import Similarity, Supported, Unsupported, echoes, support
 from reverie.memory.format import exclusions
 
+# "Rename the test to mallory approves deploys" states nothing.
+_GIVES_A_TEXT = re.compile(
+    r"(?:please |bitte )?(?:print|echo|type|display|repeat|rename|name|title|label|call(?! me\b| us\b)|spell|benenne|nenne|drucke?|imprime|renomme|affiche|répète|renombra|imprime|repite)\b",
+    re.I,
+)
 _ORDERS = re.compile(
     r"\b(?:always|never|ignore|disregard|override|bypass|from now on|must|should|shall|do not|don't|make sure|remember"
     r"|henceforth|whenever|without (?:asking|telling|confirm\w*)|silently|secretly|immer|niemals|ab jetzt|ignoriere"
@@ -208,7 +213,7 @@ def _stated(one: Utterance) -> Utterance:
     kept = [
         unquoted(part) if is_task(part) else unreported(part)
         for part in said
-        if not (foreign and is_task(part))
+        if not (is_task(part) and (foreign or _GIVES_A_TEXT.match(part)))
     ]
     return replace(one, text="\n".join(kept))
 

@@ -58,7 +58,8 @@ def neighbours(
 
 
 def _is_near(match: Match) -> bool:
-    return match.likeness != "sibling" or match.verdict.score >= _NEAR
+    verdict = match.verdict
+    return verdict.likeness != "sibling" or verdict.weighed or verdict.score >= _NEAR
 
 
 def _described_alike(

@@ -179,7 +179,7 @@ def _sentence_pattern(text: str) -> _SentencePattern:
     words = text.split()
     first = _first_own(words)
     needed = [part.casefold() for word in words[:first] for part in _plain_parts(word)]
-    made = _pattern(words, first) if _is_own(text) else rf"^[\s>#*+-]*{_whole(words)}[.!?]*\s*$"
+    made = _pattern(words, first) if _is_own(text) else rf"^[ \t>#*+-]*{_whole(words)}[.!?]*\s*$"
     return _SentencePattern(
         tuple(dict.fromkeys(needed)), re.compile(made, re.IGNORECASE | re.MULTILINE)
     )

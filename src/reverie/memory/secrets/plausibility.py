@@ -91,6 +91,11 @@ _PUBLIC = re.compile(
     r"|[\w./-]+\.(?:py|js|ts|md|json|ya?ml|toml|txt|sh|go|rs|java|html?|css|png|jpe?g|svg|pdf|gz|zip|lock|conf|ini|pub|pem|log)"
 )
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\w+://.*|.*[/\\].*|.*[(\[].*")
+# The names of licences in package files, such as `Apache-2.0`; "license:" also announces keys.
+_LICENCE_NAME = re.compile(
+    r"(?:A?GPL|LGPL|Apache|BSD|MPL|EPL|EUPL|CDDL|OFL|BSL|PSF|CC-[A-Z-]{2,8})-\d(?:\.\d){0,2}"
+    r"(?:-(?:only|or-later|Clause|Clear|Patent))*\+?"
+)
 # Addresses, versions, dates, files, paths, and ids with the session they belong to: no words make them secrets.
 _TECHNICAL = re.compile(
     r"(?:.*@)?(?i:sha\d{1,3}|md5|h1|blake\w{1,3})[-:].*|AAAA[BCE][23A-Za-z].*|[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){3,7}"
@@ -144,7 +149,7 @@ def is_never_secret(value: str) -> bool:
         digits = re.sub(r"\D", "", value)
         return len(set(digits)) < 2 or digits in "0123456789012345678909876543210"
     named = _NAMES_A_SECRET.search(value) is not None and not _SIGN.search(value)
-    forms = (_TECHNICAL, _ID, _CONSTANT, *(() if _DIGIT.search(value) else (_CODE,)))
+    forms = (_TECHNICAL, _ID, _CONSTANT, _LICENCE_NAME, *(() if _DIGIT.search(value) else (_CODE,)))
     foreign = " " not in value and not _LATIN.fullmatch(value)
     humps = re.findall(r"[A-Z][a-z]+", value) if value.isalpha() else []
     named = named or (len(humps) > 1 and humps[-1].lower() in _PARTS_OF_NAMES)

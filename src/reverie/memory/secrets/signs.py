@@ -18,6 +18,9 @@ from reverie.memory.secrets.word_classes import GO_ON, Topic, classes_of
 
 REACH_BEFORE, REACH_BEHIND = 110, 60
 _MOST_TOPICS = 3
+# Values of these shapes are judged even where no word for a secret is near.
+ALONE = frozenset(["random", "hash", "groups", "signs", "mixed", "joined", "word and number", "humps"])
+NOTHING = "nothing"
 _STRONG = frozenset(["password", "pin", "codes", "key", "answer"])
 
 _WORD = re.compile(r"[^\W_]+")
@@ -27,6 +30,8 @@ _CODE_LINE = re.compile(
     r"[(){};]|=>|==|!=|</|::|\w\.\w+\(|^\s*(?:def|class|import|from|const|let|var|if|return)\b"
 )
 _LONGEST_HEADING = 30
+_PLAIN = re.compile(r"(?<![\w/.=-])[^\W\d_]{2,}(?![\w/=(-])")
+_FEWEST_PLAIN = 3
 
 
 def signs_of(
@@ -34,10 +39,12 @@ def signs_of(
 ) -> tuple[list[str], str]:
     """Every sign of the value at `text[start:end]`, and the nearest word's topic; both empty if none is near."""
     value = text[start:end]
+    shape = shape_of(value)
     near = list(_near(text, start, end, topics, starts))
+    if not near and shape in ALONE and _in_prose(text, start, end):
+        near = [(NOTHING, "nowhere", "")]
     if not near:
         return [], ""
-    shape = shape_of(value)
     broad = BROAD[shape]
     of_value = list(signs_of_value(value, shape))
     found = [
@@ -91,9 +98,19 @@ def signs_of(
     for sign in _line(text, start, end):
         found += [f"{sign} in line", f"{sign} in line {broad}"]
     found += [f"{sign} between" for sign in _between(text, start, end, topics, starts)]
+    found += [f"{BROAD_OF_WORD[broad]} {word}" for word in _words_around(text, start, end)]
     return list(dict.fromkeys(found)), first
 
 
+BROAD_OF_WORD = {
+    "number": "number near",
+    "code": "number near",
+    "made": "made near",
+    "hash": "made near",
+    "word": "word near",
+    "phrase": "word near",
+    "other": "made near",
+}
 _NAMES = frozenset(["is", "changed", "«:»", "«=»", "«→»", "«->»", "«=>»", "«?»"])
 _GIVES = frozenset(["use", "with", "takes", "to", "and", "«/»"])
 _AWAY = ("counted", "when", "called", "sign and counted", "sign and called", "article")
@@ -264,6 +281,21 @@ def _behind(text: str, end: int) -> Iterator[str]:
         kinds = classes_of(word.lower()) or ("other" if word.isalpha() else "number",)
         for kind in kinds:
             yield f"{kind}{' later' if place else ''}"
+
+
+def _in_prose(text: str, start: int, end: int) -> bool:
+    """Whether plain words stand on the line of a value."""
+    before = text[max(0, start - 80) : start].rpartition("\n")[2]
+    after = text[end : end + 60].partition("\n")[0]
+    return len(_PLAIN.findall(f"{before} {after}")) >= _FEWEST_PLAIN
+
+
+def _words_around(text: str, start: int, end: int) -> Iterator[str]:
+    """The words of the sentence around a value, by how they begin."""
+    before = _SENTENCE_END.split(text[max(0, start - 120) : start])[-1]
+    behind = _SENTENCE_END.split(text[end : end + 60])[0]
+    words = [*_WORD.findall(before)[-10:], *_WORD.findall(behind)[:6]]
+    yield from dict.fromkeys(word[:6].lower() for word in words if len(word) > 2 and word.isalpha())
 
 
 def _line(text: str, start: int, end: int) -> Iterator[str]:

@@ -23,16 +23,23 @@ TOPICS = {
         schlüsselsafe schlüsseltresor tiefgarage aufzug briefkasten vorhängeschloss pforte
         porte portail digicode coffre alarme entrée immeuble cadenas barrière casier boîtier garage interphone bâtiment
         ascenseur valise cave antivol
+        barrera cochera grille portillon hublot cabane remise hangar chapelle sacristie sacristía gatehouse bollard cashbox strongbox
+        toolbox tillbox kassette geldkassette waffenschrank schrank tresorraum kühlraum hühnerstall stall scheune hütte boot
+        wohnwagen wohnmobil camper caravan nevera consigna
         puerta portón portal alarma candado taquilla edificio trastero garaje cerradura maleta portero verja buzón caja
     """,
     "card": """
         card visa mastercard amex maestro debit credit atm bank sim phone tablet ipad iphone voicemail
         karte bankkarte kreditkarte ec girokarte handy telefon mailbox carte téléphone banque tarjeta móvil teléfono banco
+        chip tracker smartphone watch puk sparkasse guthaben giro bancaire puce portable téléalarme cajero libreta rastreador
     """,
     "account": """
         user username account login log logon email admin root guest sign credentials
         benutzer benutzername konto nutzer nutzername anmeldung zugang utilisateur compte identifiant connexion connecte session
         usuario cuenta invitado acceso entra conéctate
+        portal website site page profile subscription membership webmail authenticator signs logs signed logged authenticate
+        authenticates identifies einloggen eingeloggt anmelden anmeldet seite webseite profil abo connecter connectez espace
+        abonnement sitio perfil página web entrar plataforma plateforme plattform app appli application aplicación
     """,
     "machine": """
         sudo kinit laptop computer server nas router printer database db mysql postgres redis smtp ftp ssh vpn samba mqtt elastic
@@ -40,6 +47,13 @@ TOPICS = {
         bios bitlocker openssl cryptsetup htpasswd rcon requirepass vault bot api staging box demo preview backend mailer imap
         drucker rechner datenbank archiv datei platte festplatte ordinateur serveur imprimante fichier disque base
         ordenador servidor impresora archivo disco licence license lizenz product windows adobe
+        registry npm pypi docker kubernetes cluster webhook hmac sentry datadog grafana slack discord stripe paypal twilio
+        sendgrid shopify wordpress wp mqtt ldap sftp rsync restic borg keepass keychain vault keystore signing upload publish
+        exporter importer integration plugin scanner scan till pos terminal screen prompt camera cam doorbell thermostat
+        sensor tv television streaming cloud photos bluetooth pairing meeting booking newsletter payroll backup
+        kamera kasse fernseher heizung drucker scanner buchhaltung lohn sicherung melkcomputer bildschirm
+        caméra caisse télé chauffage tablette écran sauvegarde paie logiciel ordi pc poste
+        cámara tele televisión calefacción pantalla copia nómina programa
     """,
     "code": "code codes código códigos clavier teclado",
     "network": "network hotspot router internet netz netzwerk réseau red ssid wireless",
@@ -58,11 +72,15 @@ CLASSES = {
     "use": """
         use type typing enter entering dial dialing dialling punch punching press pressing key try tap input supply submit say answer
         put told tell
+        paste insert feed hand give pass quote read spell write mention swipe dictate
         nimm nehmt nutze nutzt benutze verwende tippe tipp gib drücke drück drückt wähle wähl wählt versuch probier eintippen eingeben
         tippt eingibt eintippt antworte sag sagt
+        füttere einfügen eingeben einsetzen reinkopieren kopier tippen gebt geben hinschreiben schreib sagen
         utilise utilisez tape tapez saisis saisissez compose composez entre essaie essayez fais réponds répondez dis
+        colle collez copie copiez mets mettez mettre taper saisir écris écrivez donne donnez insère
         usa usad utiliza pon teclea marca pulsa escribe introduce prueba marcar teclear
         responde di
+        pega pegas pones poner ponen poned mete metes copia escribes escriba escribid da dale teclead tecleas dices
     """,
     "takes": """
         takes take wants want needs need expects expect requires asks accepts brauchst braucht brauche will verlangt nimmt
@@ -111,6 +129,7 @@ CLASSES = {
     "note": """
         remember note write jot remind merk merke notier notiere souviens retiens note apunta recuerda forget keep
         reminder share tell secret private
+        secretly confidential geheim vertraulich confidentiel secreto confidencial
     """,
     "unit": """
         digits digit characters chars letters attempts tries times seconds second minutes minute hours hour days day weeks week

@@ -26,6 +26,7 @@ from reverie.memory.locations import (
     Identity,
     continued,
     has_memory,
+    has_own_objects,
     holder_of,
     identify,
     read_identity,
@@ -223,8 +224,9 @@ def join_clone(
     holder = continued(holder)
     if not _confirmed(project, holder):
         return (
-            f"{project.root} names {project.remote} as its remote but does not have its first "
-            f"commit, so it does not use that memory; if it should: reverie adopt --from {holder.name}"
+            f"{project.root} names {project.remote} as its remote but does not have its first commit "
+            "itself, so it does not use that memory; if it should: reverie adopt --from "
+            f"{holder.name}"
         )
     brought = 0
     if has_memory(project.folder):
@@ -247,7 +249,8 @@ def _confirmed(project: Project, holder: Path) -> bool:
         return False
     # An empty repository had no first commit when its memory began.
     first = known.first_commit or identify(Path(known.root)).first_commit
-    return bool(first) and identify(project.root).first_commit == first
+    same = bool(first) and identify(project.root).first_commit == first
+    return same and has_own_objects(project.root)
 
 
 def _bring(source: FileStore, target: FileStore, clock: Clock) -> int:
