@@ -28,10 +28,10 @@ from secret_texts import TUNED, harmless, opaque_keys
 from spoken_secrets import Example, examples
 
 from reverie.memory import secrets
-from reverie.memory.secrets.candidates import find_candidates
 from reverie.memory.secrets.cues import find_cues
 from reverie.memory.secrets.named import lowered
 from reverie.memory.secrets.plausibility import is_never_secret
+from reverie.memory.secrets.sentences import find_candidates
 from reverie.memory.secrets.signs import signs_of
 from reverie.memory.secrets.word_classes import find_topics
 

@@ -42,11 +42,11 @@ from reverie.learning.extraction.fork import MOST_TURNS
 from reverie.learning.extraction.prompts import (
     Spending,
     affordable,
+    as_texts,
     directive,
     occasion,
     offers,
     past_directive,
-    told,
 )
 from reverie.models.offline import ScriptedModel
 from reverie.session.layers import SOON
@@ -253,7 +253,7 @@ class OurLayers:
         spent = self._spending.follow(self._conversation.state.usages, prices)
         carried = sum(one.spent for one in self._carried)
         new = tuple(message for turn in self._gathered for message in turn)
-        offer = offers(told(new), self._conversation.state.tokens, prices, prices)
+        offer = offers(as_texts(new), self._conversation.state.tokens, prices, prices)
         apart = bool(self._carried) or offer.apart_is_cheaper
         price = offer.apart if apart else offer.fork
         if affordable(price, spent, SHARE, ending=ending, carried=carried):

@@ -195,7 +195,7 @@ WRONG = [
     (["--model", "claude-opsu-5-5"], "did you mean claude-opus-5-5"),
     (["--model", "antropic:claude-opus-5-5"], "did you mean anthropic:claude-opus-5-5"),
     (["--resume", "nope"], "no session 'nope' here"),
-    (["--continue"], "no conversation to go on with"),
+    (["--continue"], "no conversation to continue"),
 ]
 
 

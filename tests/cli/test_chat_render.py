@@ -63,12 +63,12 @@ REMARKS: list[tuple[Event, str]] = [
         "▸ recall took longer than 1.5 s (recall.deadline); answering without it",
     ),
     (MemoriesSaved(("a.md",)), "▸ saved to memory: a.md"),
-    (MemoriesSaved((), 2), "▸ 2 waiting for your word (reverie inbox)"),
+    (MemoriesSaved((), 2), "▸ 2 waiting for your decision (reverie inbox)"),
     (NotesUpdated("m1", "model"), "▸ notes updated"),
     (NotesUpdated("m1", "rules"), "▸ notes updated, by rules alone"),
     (
         CacheBroke("s", "main", ExpectedBreak("compaction", 12_000)),
-        "▸ cache: 12.0k tokens are sent anew, as meant: compaction",
+        "▸ cache: 12.0k tokens are sent again, as expected: compaction",
     ),
     (
         CacheBroke("s", "main", BROKEN),

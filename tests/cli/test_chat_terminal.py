@@ -205,7 +205,7 @@ def test_another_conversation_and_back(place: Place, provider: Provider) -> None
         terminal.enter("/resume")
         terminal.until("1 ", "Second question", "2 ", "First question")
         terminal.enter("/resume 2")
-        terminal.until("going on with", "First question", "The first answer.")
+        terminal.until("continuing", "First question", "The first answer.")
         terminal.enter("Third question")
         terminal.until("The third answer.")
         # The journal is written after the screen; only the end of the process waits for it.
@@ -244,7 +244,7 @@ def test_resuming_from_the_command_line(place: Place) -> None:
     with on_terminal(place, "chat", "--resume") as terminal:
         terminal.until("1  s1", "Which one")
         terminal.enter("1")
-        terminal.until("going on with s1", "offline")
+        terminal.until("continuing s1", "offline")
         terminal.type(CTRL_D)
         assert terminal.ended() == 0
 
@@ -278,7 +278,7 @@ def test_the_first_minutes_fit_the_terminal(place: Place, columns: int) -> None:
         terminal.enter("exit")
         assert terminal.ended() == 0
         session = place.app().journals()[0].stem
-        copied = terminal.text.rpartition("go on with:")[2].replace("\n", "")
+        copied = terminal.text.rpartition("continue with:")[2].replace("\n", "")
         assert f"reverie chat --resume{session}" in copied.replace(" --resume ", " --resume")
 
 

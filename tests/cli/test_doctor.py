@@ -135,7 +135,7 @@ def test_a_missing_secret_scanner_is_noted(place: Place, monkeypatch: pytest.Mon
     monkeypatch.setattr("reverie.memory.secrets.unavailable", lambda: "it is not installed")
     shown = run("doctor").output
     assert "secret scanner: it is not installed" in shown
-    assert "our own tables are used alone" in shown
+    assert "only our own tables are used" in shown
 
 
 def test_the_secret_scanner_in_use_is_named(place: Place, monkeypatch: pytest.MonkeyPatch):

@@ -132,7 +132,7 @@ class TestWithAModel:
         self, options: tuple[str, ...], provider: Provider, twice: Place
     ) -> None:
         made = run(*options, "--dry-run")
-        assert made.stderr.startswith("A dream would go with anthropic:claude-haiku-5-5")
+        assert made.stderr.startswith("A dream would run with anthropic:claude-haiku-5-5")
         assert "c1 proposed: merge " in made.stdout
         assert (provider.requests, files(twice)) == ([], 2)
 

@@ -28,7 +28,7 @@ from reverie.errors import InputError, TranscriptError
 from reverie.learning.extraction import find, plan
 from reverie.learning.extraction.speech import passages
 from reverie.memory.changes.imports import read_file as read_import
-from reverie.memory.changes.imports import read_pile
+from reverie.memory.changes.imports import read_files
 from reverie.memory.format import frontmatter, index, manifest, topic
 from reverie.memory.format import frontmatter as scalars
 from reverie.memory.secrets import redact
@@ -341,7 +341,7 @@ def _import(data: bytes) -> None:
     for name in ("notes.md", "pile.json", "pile.jsonl", "agent.af", "pile.zip"):
         with suppress(InputError):
             assert all(found.source for found in read_import(name, data))
-            read_pile({name: data})
+            read_files({name: data})
 
 
 TARGETS: Mapping[str, Target] = {

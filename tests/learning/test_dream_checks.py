@@ -187,7 +187,7 @@ BAD = {
     "superseded by a missing file": (
         after(port=changed(PORT, superseded_by="missing.md")),
         "refused",
-        "missing.md, which is not there",
+        "missing.md, which does not exist",
     ),
     "superseded without saying so": (
         after(port=changed(PORT, superseded_by="new_port.md")),

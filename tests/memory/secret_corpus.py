@@ -464,6 +464,8 @@ def _harmless() -> list[str]:
         "IPv6 2001:0db8:85a3:0000:0000:8a2e:0370:7334 was blocked at 12:34:56.",
         "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor.",
         "basic auth is off; the Authorization: Bearer header is required",
+        "The old API uses basic authentication, and Basic Understanding is a book.",
+        "The basic configuration is in setup.cfg.",
         "Authorization: Bearer <token>",
         "He said the secret is simplicity, and the key is consistency.",
         "Their password policy: at least 12 characters, one digit.",

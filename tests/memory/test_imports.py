@@ -9,7 +9,7 @@ import pytest
 
 from reverie.errors import InputError
 from reverie.memory.changes.draft import Declined, NewMemory
-from reverie.memory.changes.imports import Found, read_file, read_pile
+from reverie.memory.changes.imports import Found, read_file, read_files
 from reverie.memory.changes.transfer import Piece, pieces
 
 AGENTS = """\
@@ -93,7 +93,7 @@ Mira decides.
 
 
 def test_a_folder_is_one_memory_a_file():
-    found = read_pile({
+    found = read_files({
         "who.md": TOPIC,
         "sub/note.md": b"# Deploy days\n\nOnly on Mondays.\n",
         "MEMORY.md": b"- [Who](who.md)\n",

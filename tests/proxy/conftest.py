@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.cli.run import hears_signals
 
 from reverie.proxy.engine import ProxyEngine
 from reverie.proxy.running import OVERRIDES, application, listen, make_engine, server
@@ -83,7 +84,7 @@ def proxy_process(
         "--set", f"proxy.upstream.anthropic={provider.base_url}", "--set", "models.main=offline",
         "--set", "proxy.patience=60000", "--json", "proxy", "--port", "0", *options,
     ]  # fmt: skip
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=hears_signals)
     assert child.stdout is not None
     told = "".join(iter(child.stdout.readline, "}\n"))
     return child, json.loads(told + "}")

@@ -59,7 +59,7 @@ class TestWhatIsRead:
     def test_what_is_too_large_is_refused_by_its_size(
         self, pile: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(imports, "LARGEST_PILE", 1_000)
+        monkeypatch.setattr(imports, "LARGEST_IMPORT", 1_000)
         with (pile / "sparse.md").open("wb") as file:
             file.truncate(1 << 40)
         count, declined = imported(pile)

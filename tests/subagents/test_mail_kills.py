@@ -233,8 +233,10 @@ def _started(folder: Path, part: str) -> subprocess.Popen[str]:
 
 
 def _lines(process: subprocess.Popen[str], count: int) -> list[str]:
+    """The first lines of a process; fewer if it ended, since a writer stops when the box is full."""
     assert process.stdout is not None
-    return [process.stdout.readline().strip() for _ in range(count)]
+    lines = (process.stdout.readline().strip() for _ in range(count))
+    return [line for line in lines if line]
 
 
 def _killed(process: subprocess.Popen[str]) -> list[str]:

@@ -234,6 +234,6 @@ def test_an_entry_that_became_another_processs_stays(tmp_path: Path, post: Post)
 
 @pytest.mark.parametrize("id_", ["", "..", "a/b", "../a", ".a", "a.b", "a\0", "a" * 65, "é", "-a"])
 def test_ids_are_names(post: Post, id_: str) -> None:
-    assert "is no id" in reason(post.send_outside(id_, letter(1)))
-    with pytest.raises(InputError, match="is no id"):
+    assert "is not a valid id" in reason(post.send_outside(id_, letter(1)))
+    with pytest.raises(InputError, match="is not a valid id"):
         post.listening(id_).__enter__()

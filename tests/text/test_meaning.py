@@ -26,7 +26,7 @@ def test_a_word_of_several_pieces_has_a_meaning_and_a_stranger_has_none() -> Non
 
 
 def test_what_is_used_everywhere_tells_little() -> None:
-    assert meaning.telling("the") < meaning.telling("dentist")
+    assert meaning.information("the") < meaning.information("dentist")
 
 
 def test_groups_of_words_are_compared_as_a_whole() -> None:
@@ -94,7 +94,7 @@ def _forget() -> None:
     for known in (
         meaning._table,
         meaning._vector,
-        meaning.telling,
+        meaning.information,
         meaning.near,
         meaning._nearest,
         meaning._product,

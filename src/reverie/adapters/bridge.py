@@ -1,7 +1,7 @@
 """Passes a framework's history through a `Context` and back.
 
-Unchanged entries stay the framework's own objects; only what Reverie adds or replaces is written anew.
-After a failure, which is reported, the history is sent as it is.
+Unchanged entries stay the framework's own objects; only what Reverie adds or replaces is newly
+written. After a failure, which is reported, the history is sent unchanged.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from reverie.api.location import Overrides
 
-# How many users' memories stay open, and of how many sessions it is known what was read.
+# How many users' memories stay open, and for how many sessions the read events are remembered.
 MOST_OPEN = 64
 MOST_SESSIONS = 1_024
 FOUND = 5

@@ -302,7 +302,7 @@ def tool(
 ) -> typing.Any:
     """Make a tool of a function, synchronous or not.
 
-    The docstring tells the model what it does, an `Args:` section what its parameters mean.
+    The docstring tells the model what the tool does, an `Args:` section what its parameters mean.
     `access` says what a call does: "read" is always allowed, the rest is subject to permission.
     Old results of a `clearable` tool may be cleared: it can be called again for them.
     """

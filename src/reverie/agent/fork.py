@@ -61,7 +61,7 @@ class Task:
     """A task for a fork, and its rights.
 
     `shown` are files whose content is in the directive, `workshop` a folder it works on a copy of.
-    It is done once it has written a file named `ends_with`, without another request to say so.
+    It is done once it has written a file named `ends_with`; no further request is made.
     """
 
     purpose: Purpose
@@ -174,7 +174,7 @@ class FreshAgents:
             return await fork(side, self.toolbox, task, self.announce, hear)
 
     def opening(self, purpose: Purpose, directive: str) -> Request:
-        """The request with which an agent begins a task, for a batch: it asks for no cache."""
+        """The first request of an agent's task, for a batch: without cache marks."""
         blocks = directive_blocks((), directive)
         said = new_message("user", *blocks, at=self.clock.now(), origin="reverie")
         return Request(self._head(self.model_for(purpose)), (said,))

@@ -55,7 +55,7 @@ Permission: TypeAlias = Callable[[Call], Decision]
 Answer: TypeAlias = Literal["yes", "always", "no"]
 Ask: TypeAlias = Callable[[Call, Asked], Awaitable[Answer]]
 
-# What the person's hooks say about a call before it is made; empty: nothing.
+# What the person's hooks decide about a call before it is made; empty: nothing.
 HooksSay: TypeAlias = Literal["", "allow", "ask"]
 
 ALLOWED = Allowed()
@@ -132,8 +132,8 @@ class Consent:
     async def refusal(self, call: Call, hooks_say: HooksSay = "") -> str | None:
         """Why the call may not be made; None when it may.
 
-        The person's hooks can answer the question in their place, or have it asked where none would be;
-        what is denied stays denied.
+        The person's hooks can answer the question in their place, or have a question asked that
+        otherwise would not be; what is denied stays denied.
         """
         match self._permission(call):
             case Denied(reason):

@@ -49,7 +49,7 @@ def main() -> int:
         for name in _files(search):
             _report(search, name, wanted)
     except BrokenPipeError:
-        # The parent process has closed the pipe: it has enough.
+        # The parent process has closed the pipe because it has enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

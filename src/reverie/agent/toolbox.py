@@ -1,8 +1,8 @@
 """Runs the tool calls of a model: checks arguments and permission, runs read-only calls in parallel.
 
-Every call gets a result; errors are results that the model can read. Deferred tools are not in the head
-of a request, which sends every definition again and again: one tool finds them, another calls them, and
-the list that is sent stays the same for a whole session, so that finding a tool does not break the cache.
+Every call gets a result; errors are results that the model can read. Deferred tools are not in the
+head, which every request repeats: one tool finds them, another calls them, and the head stays the
+same for a whole session, so that finding a tool does not break the cache.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ _Checked: TypeAlias = "Call | ToolOutput"
 
 
 class HookAnswer(Protocol):
-    """What hooks before a tool said: a reason to refuse the call, other arguments, whether to ask."""
+    """The answer of hooks before a tool: a reason to refuse the call, other arguments, whether to ask."""
 
     @property
     def refusal(self) -> str | None: ...

@@ -185,7 +185,7 @@ def always(access: Access) -> Callable[[Arguments, Workplace], Access]:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool, and what is needed to run it safely.
+    """A tool, with what is needed to run it safely.
 
     `headline` describes a call in one line, for people. `paths` are the files a call would write.
     Results longer than `result_threshold` characters go to a file (None: never), and old results

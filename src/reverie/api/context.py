@@ -112,7 +112,7 @@ class Context:
         elif project is None:
             # The program may change its working directory before the first call.
             place = replace(place, project=Path.cwd())
-        # Opened by the first call: it reads files, which would hold up the caller's loop.
+        # Opened by the first call, because reading files would block the caller's loop.
         self._place, self._given_memory = place, memory
         self._app: Workspace
         self._memory: OpenMemory | Literal[False] | None = None
@@ -141,7 +141,7 @@ class Context:
 
     @property
     def go_on(self) -> str:
-        """Why a stop hook wants the turn to go on: say it as the user's next message. Usually empty."""
+        """Why a stop hook wants the turn to continue: send it as the user's next message. Usually empty."""
         return "" if self._loop is None else self._loop.go_on
 
     async def prepare(self, messages: Sequence[object]) -> Prepared:

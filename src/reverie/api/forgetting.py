@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reverie.api.other_files import BY_HAND, Elsewhere, OtherFiles, below, known_projects, stores_in
+from reverie.api.other_files import BY_HAND, Elsewhere, OtherFiles, known_projects, stores_in
 from reverie.conversation import redaction, transcripts
 from reverie.conversation.records import Said
 from reverie.errors import InputError, TranscriptError
@@ -28,7 +28,7 @@ from reverie.memory.forgetting import MemoryForgetter, logs_in, versions_of
 from reverie.memory.format.traces import Traces, traces_of
 from reverie.memory.locations import USERS, memory_location
 from reverie.memory.uses import FILE as USES
-from reverie.recall.past_sessions import SDK, leave_out
+from reverie.recall.past_sessions import SDK, below, leave_out
 from reverie.settings.projects import Project
 from reverie.subagents.mail import mail_folder
 from reverie.subagents.mail_database import MailDatabase
@@ -137,7 +137,7 @@ class Forgetting:
                 yield Cleaned("letters", f"{made} of {all_} held it and were cleaned", made)
 
     def _transcripts(self) -> list[Cleaned]:
-        """Those it was learnt from come last: `_original_sentences` needs them if the call is repeated."""
+        """The transcripts it was learnt from come last: `_original_sentences` needs them if the call is repeated."""
         cited = {one.partition("#")[0] for version in self._versions for one in version.source}
         paths = sorted(self._journals(), key=lambda path: path.stem in cited)
 
@@ -160,7 +160,7 @@ class Forgetting:
         return [*places, *self._indexes()]
 
     def _at_service(self) -> list[Cleaned]:
-        """The service removes it, and then this machine's copy; others follow when they are used."""
+        """The service removes it, then this machine's copy; other copies follow when they are used."""
         from reverie.memory.service.store import ServiceStore
 
         store = self.memory.store

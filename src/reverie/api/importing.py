@@ -1,4 +1,4 @@
-"""Import what people have: read it, judge it against what is known, and only then save it.
+"""Imports files: read them, judge them against existing memories, and only then save.
 
 Data exports of Claude.ai and ChatGPT are read as conversations.
 """
@@ -21,10 +21,10 @@ from reverie.learning.extraction import find
 from reverie.memory.changes.draft import Declined, NewMemory, Prepared
 from reverie.memory.changes.imports import (
     EXPORTS,
-    LARGEST_PILE,
+    LARGEST_IMPORT,
     Found,
     read_file,
-    read_pile,
+    read_files,
     unpacked,
 )
 
@@ -39,7 +39,7 @@ _PEOPLE = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
 def read_chats(name: str, data: bytes) -> list[Found] | None:
-    """What a person said in exported conversations that is worth keeping; None for other files."""
+    """The person's statements worth keeping in exported conversations; None for other files."""
     conversations = _conversations(data)
     if conversations is None:
         return None
@@ -143,7 +143,7 @@ class Judged:
 
 @dataclass(slots=True)
 class ImportPlan:
-    """What an import saves, in which memory, and what it leaves out; `save` carries it out."""
+    """What an import saves, in which memory, and what it leaves out; `save` performs it."""
 
     groups: tuple[tuple[OpenMemory, tuple[Judged, ...]], ...]
     revisions: list[tuple[OpenMemory, Revision]] = field(default_factory=list)
@@ -219,7 +219,7 @@ def _judged(
 
 
 def read_path(path: Path, project: Path) -> list[Found]:
-    """What a file or folder holds.
+    """The memories in a file or folder.
 
     An instruction file of the project itself may be imported although the project says it already.
     """
@@ -237,7 +237,7 @@ def read_path(path: Path, project: Path) -> list[Found]:
 def _read_path(path: Path) -> list[Found]:
     try:
         if not path.is_dir():
-            content = _content(path, LARGEST_PILE)
+            content = _content(path, LARGEST_IMPORT)
             if isinstance(content, Declined):
                 return [Found(path.name, content)]
             return _read_file(path.name, *content)
@@ -248,25 +248,25 @@ def _read_path(path: Path) -> list[Found]:
 
 def _read_file(name: str, data: bytes, written: date) -> list[Found]:
     if data.startswith(_ZIP):
-        return _read_pile(unpacked(name, data))
+        return _read_files(unpacked(name, data))
     chats = read_chats(name, data)
     return read_file(name, data, written) if chats is None else chats
 
 
-def _read_pile(files: dict[str, bytes], written: Mapping[str, date] | None = None) -> list[Found]:
+def _read_files(files: dict[str, bytes], written: Mapping[str, date] | None = None) -> list[Found]:
     """Conversations where there are any; the other JSON files of such an export are no memories."""
     exports = [name for name in sorted(files) if name.endswith(".json")]
     chats = [chat for name in exports if (chat := read_chats(name, files[name])) is not None]
     if chats:
         files = {name: data for name, data in files.items() if name.endswith(_MARKDOWN)}
-    return [*(one for chat in chats for one in chat), *read_pile(files, written)]
+    return [*(one for chat in chats for one in chat), *read_files(files, written)]
 
 
 def _read_folder(path: Path) -> list[Found]:
     files: dict[str, bytes] = {}
     written: dict[str, date] = {}
     refused: list[Found] = []
-    room = LARGEST_PILE
+    room = LARGEST_IMPORT
     for name in map(str, _inside(path, _MARKDOWN) or _inside(path, EXPORTS)):
         content = _content(path / name, room)
         if isinstance(content, Declined):
@@ -274,7 +274,7 @@ def _read_folder(path: Path) -> list[Found]:
         else:
             files[name], written[name] = content
             room -= len(files[name])
-    return [*_read_pile(files, written), *refused]
+    return [*_read_files(files, written), *refused]
 
 
 def _content(path: Path, room: int) -> tuple[bytes, date] | Declined:

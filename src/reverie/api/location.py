@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Keys as `reverie settings` lists them, or tables of them: {"recall.late": "drop"}, {"recall": {…}}.
 Overrides: TypeAlias = Mapping[str, object]
-# Folders that were checked: a look at the disk would hold up a program that opens many conversations.
+# Folders already checked, because disk access would slow a program that opens many conversations.
 _FOLDERS: set[Path] = set()
 
 

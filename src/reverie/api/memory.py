@@ -46,7 +46,7 @@ Remembering: TypeAlias = "Memory | Literal[False] | None"
 
 log = logging.getLogger(__name__)
 
-# Of so many that fit a question, the first that pass the filters are taken.
+# How many matches of a question are searched for those that pass the filters.
 MOST_FILTERED = 500
 
 
@@ -311,7 +311,7 @@ def open_for(
 ) -> tuple[Workspace, OpenMemory | Literal[False] | None]:
     """The workspace of an agent or a context, and its memory.
 
-    The memory is opened again, as an agent reads it in other threads than its caller.
+    The memory is opened again, because an agent reads it in other threads than its caller.
     """
     if memory is None or memory is False:
         return place.open(), memory
@@ -325,7 +325,7 @@ T = TypeVar("T")
 def _in_thread(
     method: Callable[Concatenate[Memory, P], T],
 ) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]]:
-    """The method as a coroutine: it reads and writes files, which would hold up the loop."""
+    """The method as a coroutine in a thread, because file access would block the loop."""
 
     async def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.to_thread(partial(method, self.sync, *args, **kwargs))

@@ -16,7 +16,7 @@ from reverie.files.atomic import read_json, write_json
 from reverie.memory.cleaning import SHADOWS, holds, plain_files
 from reverie.memory.format.traces import Traces
 from reverie.memory.locations import USERS, person_location, read_identity
-from reverie.recall.past_sessions import conversations
+from reverie.recall.past_sessions import below, conversations
 from reverie.settings.projects import Project, codex_home
 
 if TYPE_CHECKING:
@@ -170,10 +170,3 @@ def _codex(roots: Sequence[Path]) -> Iterator[Path]:
             place = json.dumps(first)
             if any(json.dumps(str(root))[1:-1] in place for root in roots):
                 yield path
-
-
-def below(folder: Path, pattern: str) -> list[Path]:
-    try:
-        return sorted(folder.glob(pattern))
-    except OSError:
-        return []

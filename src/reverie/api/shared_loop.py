@@ -1,4 +1,4 @@
-"""The event loop, in a thread of its own, in which the conversations of a program live.
+"""The event loop, in its own thread, that runs the conversations of a program.
 
 `Context` and the adapters do their work there: the caller's loop only waits for the answer, so its own
 tasks go on, and callers without a loop need none. There is one such thread in a process.
@@ -24,7 +24,7 @@ from reverie.recall.engine import WORK
 T = TypeVar("T")
 
 _CLOSING_SECONDS = 10.0
-# Threads for what a conversation must wait for. Each takes the interpreter from the caller's loop.
+# Threads for blocking work of conversations. Each takes the interpreter from the caller's loop.
 _WORKERS = 1
 
 
@@ -35,7 +35,7 @@ class Closeable(Protocol):
 
 
 class SharedLoop:
-    """The loop, and the work that is handed to it."""
+    """The loop, and the work submitted to it."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -53,8 +53,9 @@ class SharedLoop:
     def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Start a coroutine.
 
-        Waking the loop is a system call, during which another thread takes the interpreter; a caller
-        with many conversations would wait for each. A loop that is at work looks here by itself.
+        Waking the loop is a system call, during which another thread may take the interpreter; a
+        caller with many conversations would wait for each. A busy loop checks for new work by
+        itself.
         """
         future: Future[T] = Future()
         self._given.append(lambda: _settle(future, self.loop.create_task(work)))
@@ -64,16 +65,16 @@ class SharedLoop:
         return future
 
     async def turn(self) -> None:
-        """Wait until no other conversation begins a long piece of work in this round of the loop."""
+        """Wait until no other conversation begins a long piece of work in this iteration of the loop."""
         async with self._turn:
             await asyncio.sleep(0)
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Keep what the first conversation loads out of the garbage collector's full passes.
+        """Exclude what the first conversation loads from full garbage collections.
 
-        Modules, tables and the index stay as long as the process. A full pass over them holds the
-        interpreter for tens of milliseconds, in which the caller's own loop stands still.
+        Modules, tables and the index live as long as the process. A full collection over them holds
+        the interpreter for tens of milliseconds, in which the caller's own loop stops.
         """
         if self._loaded or not gc.isenabled():
             yield
@@ -83,7 +84,7 @@ class SharedLoop:
             yield
         finally:
             self._loaded = True
-            # Young garbage goes first: what is frozen is never collected.
+            # Collect young garbage first, because frozen objects are never collected.
             gc.collect(1)
             gc.freeze()
             gc.enable()
@@ -91,7 +92,7 @@ class SharedLoop:
     def _look(self) -> None:
         if not self._given:
             self._looking = False
-            # Work that came between the two lines above.
+            # Work submitted between the two lines above.
             if not self._given:
                 return
             self._looking = True
@@ -111,7 +112,7 @@ class SharedLoop:
 
 
 def _settle(future: Future[T], task: asyncio.Task[T]) -> None:
-    """Give the task's result to the future, and a cancelled future's end to the task."""
+    """Pass the task's result to the future, and a cancellation of the future to the task."""
 
     def ended(done: asyncio.Task[T]) -> None:
         if done.cancelled():
@@ -161,7 +162,7 @@ async def turn() -> None:
 
 
 def loading() -> AbstractContextManager[None]:
-    """Wrap what loads everything the first time; see SharedLoop.loading."""
+    """Wrap the first loading of everything; see SharedLoop.loading."""
     return _started().loading()
 
 
@@ -173,7 +174,7 @@ def _started() -> SharedLoop:
 
 
 def _forked() -> None:
-    """The thread stayed in the parent: a child starts another one when it needs it."""
+    """The thread stayed in the parent; a child starts its own when needed."""
     global _shared, _STARTING
     _shared = None
     _STARTING = threading.Lock()
@@ -186,7 +187,7 @@ os.register_at_fork(after_in_child=_forked)
 class Delivery:
     """Brings events from the shared loop to the listener of a program, in the program's own thread.
 
-    In a program with a loop they come as they happen; without one, before a call returns.
+    In a program with a loop they arrive as they happen; without one, before a call returns.
     """
 
     def __init__(self, listener: Callable[[Event], None] | None) -> None:

@@ -251,7 +251,7 @@ class Named(click.types.StringParamType):
     ) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        # A shell waits for this: whatever is wrong, there is nothing to offer.
+        # A shell is waiting: on any error, offer nothing.
         with suppress(Exception):
             names = ("project", "home", "memory_dir", "overrides")
             given = {name: ctx.params[name] for name in names if ctx.params.get(name)}
@@ -262,7 +262,7 @@ class Named(click.types.StringParamType):
 
 
 def with_names(command: click.Command) -> click.Command:
-    """A command whose arguments complete to names, where they take names."""
+    """A command whose arguments complete to names where they take names."""
     for param in command.params:
         if param.name in _MEMORIES | _SESSIONS and isinstance(
             param.type, click.types.StringParamType

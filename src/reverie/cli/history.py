@@ -207,13 +207,13 @@ def undo(
 
 
 def undo_in_chat(app: Workspace, rev: str | None) -> list[str]:
-    """Undo the last change, or a revision; return what there is to say."""
+    """Undo the last change, or a revision; return the message for the user."""
     memories = [up_to_date(memory) for memory in private(app, None)]
     return list(undone_lines(_undone(app, memories, rev, None, None), "Undid", "/"))
 
 
 def redo_in_chat(app: Workspace) -> list[str]:
-    """Redo the last undo; return what there is to say."""
+    """Redo the last undo; return the message for the user."""
     from reverie.workspace.changes import redo_last
 
     memories = [up_to_date(memory) for memory in private(app, None)]

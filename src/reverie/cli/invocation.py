@@ -83,7 +83,7 @@ class Finding:
 log = logger(__name__)
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
-# What a person is shown: lines, tables and styled text; or a function that prints them.
+# Output for a person: lines, tables and styled text, or a function that prints them.
 Human: TypeAlias = "str | Iterable[RenderableType] | Callable[[Console], None]"
 
 
@@ -130,7 +130,7 @@ class Invocation:
         return app
 
     def answer(self, data: Any, human: Human) -> None:
-        """Print what was asked for: for programs with --json, for people otherwise."""
+        """Print a result: as JSON with --json, else for people."""
         if self.as_json:
             click.echo(printable_json(data, indent=2))
         elif callable(human):
@@ -139,7 +139,7 @@ class Invocation:
             print_lines(console(), [human] if isinstance(human, str) else human)
 
     def show(self, data: Any, human: Human) -> None:
-        """Print what was done; nothing with --quiet."""
+        """Print the outcome of a change; nothing with --quiet."""
         if self.as_json or not self.quiet:
             self.answer(data, human)
 
@@ -252,5 +252,5 @@ def reverie_command(**attributes: Any) -> Callable[[Callable[..., None]], click.
 
 
 def stop_printing() -> None:
-    """Nothing reads the output any more (`reverie … | head`): what follows goes nowhere."""
+    """Nothing reads the output any more (`reverie … | head`): discard the rest."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

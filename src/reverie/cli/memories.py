@@ -96,7 +96,7 @@ def up_to_date(memory: OpenMemory) -> OpenMemory:
 
 
 def tell_age(memories: Iterable[OpenMemory]) -> None:
-    """Say how old what is shown is, if a service keeps it and is away."""
+    """Say how old the shown copy is, if the service that keeps the memory is away."""
     for told in dict.fromkeys(told for memory in memories for told in memory.notes):
         note(told)
 
@@ -133,7 +133,7 @@ def undo_hint(revision: Revision, *, team: bool = False, command: str = "reverie
 
 
 def mention_former(app: Workspace) -> None:
-    """In a repository that moved, say where its memory is before an empty one is started."""
+    """In a repository that was moved, say where its memory is before starting an empty one."""
     if app.memory_location.directory.is_dir() or app.adoption.current:
         return
     for folder, identity in app.adoption.former():

@@ -27,17 +27,18 @@ DAEMON_LOG = "log"
 # Exists only while the daemon is starting, or holds `failed` if it did not start.
 STARTING = "starting"
 _FAILED = b"failed"
-# Written when the daemon was silent, so that the next hooks hardly wait for it.
+# Written when the daemon was silent, so that the next hooks wait only briefly.
 SILENT = "silent"
-# A folder with a file for each MCP server that has told its tools: its name is the process, its content the project.
+# A folder with a file for each MCP server that has listed its tools, named by process id; it
+# contains the project.
 LISTED = "mcp"
 PROJECT = "Reverie-Project"
-# Asks the daemon to say at once that it has read the request.
+# Asks the daemon to confirm at once that it has read the request.
 EARLY = "Reverie-Early"
 PROCESSING = b"HTTP/1.1 102 Processing\r\n\r\n"
 
-# How long to wait for a daemon that has to be started first: longest at the start of a session, which is
-# rare; less before a prompt, which can do without memories; hardly at all for other events.
+# How long to wait for a daemon that must be started first: longest at the start of a session, which
+# is rare; less before a prompt, which works without memories; briefly for other events.
 START_SECONDS = 3.0
 PROMPT_SECONDS = 1.5
 OTHER_SECONDS = 0.3
@@ -91,7 +92,7 @@ def ask(
 ) -> bytes:
     """Send one request to the daemon. Raises OSError if none runs, Unanswered if it refuses or is silent.
 
-    In a `hurry`, a daemon that was silent of late is hardly waited for.
+    In a `hurry`, a daemon that was recently silent is waited for only briefly.
     """
     head = (
         f"POST {path} HTTP/1.1\r\nHost: reverie\r\nContent-Length: {len(body)}\r\n"
@@ -105,7 +106,7 @@ def ask(
             parts = [connection.recv(65_536)]
         except TimeoutError:
             _mark_silent(home)
-            raise Unanswered("the daemon runs but is silent; `reverie doctor` tells more") from None
+            raise Unanswered("the daemon runs but is silent; `reverie doctor` says more") from None
         _unmark_silent(home)
         connection.settimeout(seconds)
         while part := connection.recv(65_536):
@@ -175,7 +176,8 @@ def has_failed(home: str) -> bool:
         age = time.time() - os.path.getmtime(mark)  # noqa: TID251, PTH204 - compared with a file's time
     except OSError:
         return False
-    # The hook that started it may have exited before the failure: a start that takes longer has failed.
+    # The hook that started it may have exited before it failed: a start that takes longer has
+    # failed.
     return age < AGAIN_SECONDS and (content == _FAILED or age > START_SECONDS)
 
 
@@ -214,7 +216,7 @@ def start(home: str) -> subprocess.Popen[bytes]:
 
 
 def mark_listed(home: str, project: str) -> None:
-    """Tell the daemon that this process, an MCP server, has told its tools; failure is ignored."""
+    """Tell the daemon that this process, an MCP server, has listed its tools; failure is ignored."""
     try:
         folder = os.path.join(home, FOLDER, LISTED)  # noqa: PTH118
         os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103

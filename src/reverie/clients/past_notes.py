@@ -1,4 +1,4 @@
-"""Notes of a past session: those kept at the time, or a draft made from its transcript by rules."""
+"""Notes of a past session: those kept at the time, or a draft from its transcript by rules."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Tools in their shortest equivalent form. Pure.
 
 A tool's definition is sent with every request of a session. Much of what generators write into its
-schema tells a model nothing: dialects, titles that repeat a name, bounds that no number passes, empty
-lists. `slim_schema` leaves these out: what the schema accepted it still accepts, and what it refused it
-still refuses. A provider checks arguments only for strict tools; for the others `slim_tools` also leaves
-out that no unknown arguments are accepted, which the program that runs the tool checks itself.
+schema is useless to a model: dialects, titles that repeat a name, bounds that no number exceeds,
+empty lists. `slim_schema` removes these, and the schema still accepts and refuses the same
+arguments. A provider checks arguments only for strict tools; for others, `slim_tools` also removes
+the ban on unknown arguments, which the program that runs the tool checks itself.
 
 The same tools give the same bytes, so that a session's prefix is stable.
 """
@@ -20,7 +20,7 @@ from reverie.core.request import ToolSpec
 
 Json: TypeAlias = Any
 
-# Keys that no validator looks at and that tell a model nothing beyond name and description.
+# Keys that no validator reads and that add nothing to name and description.
 _SAYS_NOTHING = frozenset(
     {"$schema", "$id", "$comment", "title", "examples", "readOnly", "writeOnly"}
 )
@@ -50,12 +50,12 @@ _ENDS = re.compile(r"[ \t]+\n")
 
 
 def slim_tools(tools: Sequence[Json]) -> list[Json]:
-    """The tools of a request, as providers' APIs write them; what is not known stays as it is."""
+    """The tools of a request, as providers' APIs write them; unknown kinds stay unchanged."""
     return [_slim_tool(tool) for tool in tools]
 
 
 def slim_spec(spec: ToolSpec) -> ToolSpec:
-    """A tool of ours or of a program that uses us; a schema that cannot be read stays as it is."""
+    """A tool of ours or of a calling program; an unreadable schema stays unchanged."""
     try:
         schema = slim_schema(json.loads(spec.schema))
     except ValueError:
@@ -66,7 +66,7 @@ def slim_spec(spec: ToolSpec) -> ToolSpec:
 
 
 def slim_schema(schema: Json, *, closed: bool = True) -> Json:
-    """A schema without what says nothing, and unless `closed` without `additionalProperties: false`."""
+    """A schema without redundant keys and, unless `closed`, without `additionalProperties: false`."""
     if not isinstance(schema, dict):
         return schema
     found: dict[str, Json] = {}
@@ -97,7 +97,7 @@ def _inside(key: str, value: Json, *, closed: bool) -> Json:
 
 
 def _no_bound(key: str, value: Json) -> bool:
-    """A bound that no integer passes."""
+    """A bound that no integer exceeds."""
     match key:
         case "minimum":
             return bool(value == -_LARGEST_INTEGER)
@@ -110,7 +110,7 @@ def _no_bound(key: str, value: Json) -> bool:
 def _slim_tool(tool: Json) -> Json:
     if not isinstance(tool, dict):
         return tool
-    # One dialect wraps the function, another lists several in one tool.
+    # One API wraps the function, another lists several functions in one tool.
     if isinstance(tool.get("function"), dict):
         return {**tool, "function": _slim_tool(tool["function"])}
     if isinstance(tool.get("functionDeclarations"), list):

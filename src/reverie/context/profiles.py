@@ -1,12 +1,12 @@
-"""How much of a long conversation is given up for its price: `context.profile`.
+"""How much of a long conversation is dropped to save cost: `context.profile`.
 
 The figures were chosen on one half of 47 recorded sessions and measured on the other
-(docs/benchmarks.md). What was said, decided and asked for is kept under all of them; they differ in
-how soon old tool traffic leaves, and in how much of the files in work stays in sight.
+(docs/benchmarks.md). All of them keep what was said, decided and asked for; they differ in how soon
+old tool traffic leaves, and in how much of the files being worked on stays in view.
 
-    thrifty     the lowest bill; files in work are shown in short excerpts
+    thrifty     the lowest bill; files being worked on are shown in short excerpts
     balanced    the default
-    faithful    most of what an edit may need stays in sight
+    faithful    most of what an edit may need stays in view
 """
 
 from __future__ import annotations
@@ -45,17 +45,18 @@ class Profile:
     def threshold(self, tool: str, declared: int | None) -> int | None:
         """The longest result of a tool that is sent whole.
 
-        What commands print and searches find is looked at once; reports, files and results of
-        unknown tools keep the limit that they declare.
+        Output of commands and searches is read once; reports, files and results of unknown tools
+        keep their declared limit.
         """
         if declared is None or action_of(ToolUse("", tool)).kind not in ("run", "search"):
             return declared
         return min(declared, self.longest_result)
 
 
-# What a layer may cost at once, of all that a session has paid: a session may end right after it.
+# The most that a layer may cost at once, as a share of the session's cost: the session may end
+# right afterwards.
 _SHARE = 0.05
-# A compaction that waits until its price was paid for old tokens may cost more at once.
+# A compaction that waits until old tokens have cost its price may cost more at once.
 _PATIENT = LeanPolicy(
     rounds=2,
     files=20,

@@ -1,4 +1,4 @@
-"""History snip: finished rounds are replaced by a one-line marker; and how snip and collapse are applied in a session.
+"""History snip replaces finished rounds with a one-line marker; `Folding` applies snip and collapse in a session.
 
 The marker carries the user's messages of these rounds verbatim.
 """

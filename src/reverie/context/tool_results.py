@@ -45,13 +45,15 @@ def path_of(stand_in: str) -> str:
 
 NAME = "tool results"
 
-# The results of these tools are in a file already; storing them would send the agent in circles.
+# The results of these tools are in a file already; storing them would make the agent read in
+# circles.
 NEVER_STORED = frozenset({"Read"})
 
-# The name under which the results of commands that print files are measured.
+# The name for the threshold of commands that print files.
 PRINTING = "printing files"
 
-# A replacement with its preview has about this many characters; storing little more gains nothing.
+# A replacement with its preview has about this many characters; storing a result of this size saves
+# nothing.
 STAND_IN = 3_000
 LEAST_STORED = 4_000
 # Fewer characters of a result than this are not worth sending.

@@ -44,8 +44,8 @@ from reverie.events import Announce, LayerFired, TroubleNoted
 from reverie.ports import BlobStore, Scrubber
 
 COMPACT = "compact"
-# A compaction by price that did not pay is worked out again when one with a result smaller by so
-# many tokens would pay.
+# After a compaction by price did not pay, try again once one with a result smaller by this many
+# tokens would pay.
 _SMALLER = 2_000
 
 
@@ -70,7 +70,7 @@ class Upkeep:
     # Asked before a compaction, with its trigger and instructions; returns the instructions to use.
     before_compaction: Callable[[str, str], Awaitable[str]] | None = None
     _ledger: ToolResultLedger = field(init=False)
-    # What the last compaction that did not pay would have left, in tokens.
+    # The tokens that the last compaction that did not pay would have left.
     _unpaid: int | None = None
     # What the first `_counted` requests have cost.
     _paid: float = 0.0
@@ -166,7 +166,7 @@ class Upkeep:
         return tuple(used.usage.prompt for used in recent)[::-1]
 
     def _spent(self) -> float | None:
-        """What the conversation has cost so far, in dollars; None while prices are not known."""
+        """What the conversation has cost so far, in dollars; None while prices are unknown."""
         prices, usages = self.conversation.model.prices, self.conversation.state.usages
         if prices is None:
             return None
@@ -209,7 +209,7 @@ class Upkeep:
         if self.window.state(tokens) == "blocked":
             raise WindowFull(
                 f"the conversation has {tokens:,} tokens and the window holds "
-                f"{self.window.tokens:,} ({self.window.source}); compact it (/compact) or begin anew"
+                f"{self.window.tokens:,} ({self.window.source}); compact it (/compact) or begin a new one"
             )
 
     def recent_tools(self) -> tuple[str, ...]:
@@ -260,7 +260,7 @@ class Upkeep:
             mode=mode,
             transcript=self.transcript,
             instructions=instructions,
-            # A record is made of the messages alone.
+            # A record is made from the messages only.
             notes=None if trigger == "price" else self.notes.for_compaction(),
             todos=tuple(Todo(text, status) for text, status in state.todos) or None,
         )
@@ -314,8 +314,8 @@ class Upkeep:
     def _called(self) -> dict[str, str]:
         """The tools of the unsent results, by call id: the last reply called them.
 
-        A command that prints files has a limit of its own: what it prints is in a file already, and
-        was asked for at this length.
+        A command that prints files has its own limit: the text is in a file already, and was wanted
+        at this length.
         """
         for message in reversed(self.conversation.state.messages):
             if message.role == "assistant":

@@ -79,7 +79,7 @@ def said(message: Message) -> tuple[str, ...]:
 
 
 def is_request(text: str) -> bool:
-    """Whether the text asks for something. Every message is kept, but not every one is a request."""
+    """Whether the text asks for something. Every message is kept, but not all are requests."""
     return not _NO_REQUEST.match(text)
 
 

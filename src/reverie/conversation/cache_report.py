@@ -326,7 +326,7 @@ class WhatIf:
 
     @property
     def billed(self) -> Usage:
-        """What the provider reported when the session really ran."""
+        """The usage that the provider reported for the actual session."""
         return sum((used.usage for used in self.replay.reported), Usage())
 
     @property
@@ -365,7 +365,7 @@ def report_on(settings: Settings, transcript: Path, *, model: str | None = None)
 def report_records(
     settings: Settings, session: str, records: Sequence[Record], *, model: str | None = None
 ) -> list[CacheRow]:
-    """Hit rate and breaks of a session whose records are read already."""
+    """Hit rate and breaks of a session, from its records."""
     name = model or next((r.model for r in records if isinstance(r, Used)), "")
     row = choosing.find_row(settings, name)
     rules = row.capabilities.cache if row else CacheRules()

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from reverie.conversation.journal import Loaded, read_lines
+from reverie.conversation.journal import Loaded, read_lines, time_of
 from reverie.conversation.records import Compacted, Opened, Record, Said, Used
 from reverie.core.messages import (
     Attachment,
@@ -29,7 +29,6 @@ from reverie.core.messages import (
     Thinking,
     ToolResult,
     ToolUse,
-    parse_time,
 )
 from reverie.core.usage import Usage
 
@@ -39,8 +38,6 @@ PROVIDER = "claude-code"
 
 _LONGEST_NAME = 40
 
-# Later times do not fit a datetime in every time zone.
-_LAST_TIME = 253_370_764_800.0
 
 # Record types that are known to hold nothing the model saw.
 _SILENT = frozenset(
@@ -93,7 +90,9 @@ def _records(lines: Iterable[Json], passed: Counter[str], *, side_chain: bool) -
             continue
         if not opened:
             opened = True
-            yield Opened(str(line.get("sessionId") or ""), _at(line), str(line.get("cwd") or ""))
+            yield Opened(
+                str(line.get("sessionId") or ""), time_of(line), str(line.get("cwd") or "")
+            )
         if pending is not None and not _continues(line, used, pending):
             yield pending
             pending = None
@@ -161,7 +160,7 @@ def _record(line: Json) -> Record | None:
         case "system" if line.get("subtype") == "compact_boundary":
             meta = line.get("compactMetadata") or {}
             tokens = int(meta.get("preTokens") or 0)
-            return Compacted((), None, str(meta.get("trigger") or "auto"), tokens, _at(line))
+            return Compacted((), None, str(meta.get("trigger") or "auto"), tokens, time_of(line))
         case _:
             return None
 
@@ -181,7 +180,7 @@ def _said(line: Json) -> Said | None:
         role="assistant" if line["type"] == "assistant" else "user",
         blocks=blocks,
         parent=_optional_text(line.get("parentUuid")),
-        at=_at(line),
+        at=time_of(line),
         origin=_origin(line, blocks),
         response=_optional_text(raw.get("id")) if line["type"] == "assistant" else None,
     )
@@ -196,7 +195,7 @@ def _attached(line: Json) -> Said | None:
         return None
     block = Attachment(_text(raw.get("type")) or "attachment", text)
     parent = _optional_text(line.get("parentUuid"))
-    message = Message(_text(line["uuid"]), "user", (block,), parent, _at(line), "hook")
+    message = Message(_text(line["uuid"]), "user", (block,), parent, time_of(line), "hook")
     return Said(message)
 
 
@@ -262,15 +261,7 @@ def _used(line: Json) -> Used | None:
         cache_write_1h=hour,
         output=int(usage.get("output_tokens") or 0),
     )
-    return Used(_text(raw["id"]), "main", str(raw.get("model") or ""), counted, _at(line))
-
-
-def _at(line: Json) -> float:
-    try:
-        at = parse_time(line["timestamp"])
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return 0.0
-    return at if 0 <= at < _LAST_TIME else 0.0
+    return Used(_text(raw["id"]), "main", str(raw.get("model") or ""), counted, time_of(line))
 
 
 def _text(value: object) -> str:

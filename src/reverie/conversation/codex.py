@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reverie.conversation.journal import Loaded, read_lines
+from reverie.conversation.journal import Loaded, read_lines, time_of
 from reverie.conversation.records import Compacted, Opened, Record, Said
 from reverie.core.messages import (
     Attachment,
@@ -26,7 +26,6 @@ from reverie.core.messages import (
     ToolResult,
     ToolUse,
     new_message,
-    parse_time,
 )
 
 Json = dict[str, Any]
@@ -38,7 +37,6 @@ TYPES = frozenset(
 )
 
 _LONGEST_NAME = 40
-_LAST_TIME = 253_370_764_800.0
 
 # Records and items that are known to hold nothing of the conversation.
 _SILENT = frozenset(["event_msg", "turn_context", "world_state", "token_usage_record"])
@@ -99,7 +97,7 @@ def _records(lines: Iterable[Json], passed: Counter[str]) -> Iterator[Record]:
         if kind in _SILENT:
             continue
         try:
-            records = _understood(kind, payload, _at(line), last)
+            records = _understood(kind, payload, time_of(line), last)
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
             records = None
         if records is None:
@@ -203,14 +201,6 @@ _ITEMS: Mapping[str, Callable[[Json, float, Message | None], Message | None]] = 
 def _named(kind: str, payload: object) -> str:
     inner = payload.get("type") if isinstance(payload, dict) else None
     return (f"{kind}/{inner}" if isinstance(inner, str) else kind)[:_LONGEST_NAME]
-
-
-def _at(line: Json) -> float:
-    try:
-        at = parse_time(line["timestamp"])
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return 0.0
-    return at if 0 <= at < _LAST_TIME else 0.0
 
 
 def _text(value: object) -> str:

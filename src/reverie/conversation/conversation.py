@@ -1,8 +1,8 @@
 """One journalled conversation with one model, and the requests assembled from it.
 
-The work is proportional to what is new: messages that are the same objects as last time keep their
-links. Thinking whose prefix has changed is left out (core.thinking), and the marks for the prompt
-cache are placed (core.prompt_cache.breakpoints).
+The work is proportional to the new messages: those that are the same objects as last time keep
+their links. Thinking whose prefix has changed is left out (`core.transcript`), and the marks for the
+prompt cache are placed (`core.prompt_cache`).
 
 This is the bare exchange: assemble a request, stream the reply, check the cache, record. Layers and
 tools are composed around it; it knows neither.
@@ -120,7 +120,7 @@ class Assembler:
         self._restart(head)
         for message in messages:
             if message.bound_to is not None and self._digest(head) == message.bound_to:
-                # Used up before the next message is added, so that no copy is needed.
+                # Consumed before the next message is added, so no copy is needed.
                 chain = Chain(head, self._links)
                 marks = self._policy(chain, self._standing(), self._capabilities.cache)
                 self._remember(marks, self._links)

@@ -1,9 +1,9 @@
 """The files of a session: its transcript as append-only JSONL, and private texts beside it.
 
-Appending is one write of whole lines, so that a reader never sees half a record of a living process.
-After a crash the last line may be incomplete: it is dropped on load, with a note, and the next append
-starts a new line. The file is never rewritten, with one exception: forgetting a memory everywhere also
-removes its words from closed transcripts (`redaction`), with a record that says so.
+Appending is a single write of whole lines, so that a reader never sees half a record of a live
+process. After a crash the last line may be incomplete: it is dropped on load, with a note, and the
+next append starts a new line. The file is never rewritten, with one exception: forgetting a memory
+everywhere also removes its words from closed transcripts (`redaction`), with a record that says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any
 from reverie.conversation.record_json import parse
 from reverie.conversation.records import Record
 from reverie.conversation.redaction import lines
-from reverie.core.messages import dump
+from reverie.core.messages import dump, parse_time
 from reverie.core.request import wire_text
 from reverie.errors import StorageError, TranscriptError
 from reverie.events import Announce, TroubleNoted, no_listener
@@ -33,6 +33,8 @@ from reverie.files.atomic import make_private
 from reverie.memory.directory import Directory
 from reverie.ports import Scrubber
 
+# Later times do not fit a datetime in every time zone.
+_LAST_TIME = 253_370_764_800.0
 # Enough for an image in a message.
 LONGEST_LINE = 64 * 1024 * 1024
 
@@ -133,6 +135,15 @@ def read_lines(path: Path, notes: list[str]) -> Iterator[tuple[int, Any]]:
             notes.append(f"{path.name}, line {number}: {what}; skipped")
 
 
+def time_of(line: Mapping[str, Any]) -> float:
+    """The time of another client's line; 0 if it has none that is valid."""
+    try:
+        at = parse_time(line["timestamp"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return 0.0
+    return at if 0 <= at < _LAST_TIME else 0.0
+
+
 def _passed(file: io.BufferedIOBase, line: bytes) -> bytes:
     """Skip a line that is too long; the placeholder is not JSON, so the reader adds a note."""
     while line and not line.endswith(b"\n"):
@@ -169,7 +180,7 @@ class Recorder:
         try:
             self._journal.append(*self._waiting)
         except StorageError as error:
-            # Once an outage: every record would repeat it.
+            # Once per outage, as every record would repeat it.
             if not self._told:
                 self._announce(TroubleNoted("transcript", f"{error}; {self.behind} records wait"))
             self._told = True

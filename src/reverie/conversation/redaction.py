@@ -17,7 +17,7 @@ from typing import Any
 from reverie.conversation.record_json import render
 from reverie.conversation.records import Json, Record, Redacted
 from reverie.core.messages import Message, dump, message_from_json, message_to_json
-from reverie.memory.format.traces import Traces
+from reverie.memory.format.traces import Traces, encoded
 from reverie.ports import Scrubber
 
 # Ids, signatures and media: not typed by a person, and useless with one character changed.
@@ -161,7 +161,7 @@ def redacted(data: bytes, traces: Traces) -> Cleaned:
         line = raw.decode("utf-8", "surrogateescape")
         found = traces.redacted_line(line)
         count += found.count
-        made.append(_encoded(found.text) if found.count else raw)
+        made.append(encoded(found.text) if found.count else raw)
         messages += _message_ids(line) if found.count else ()
     if not count:
         return Cleaned(data, 0)
@@ -171,14 +171,6 @@ def redacted(data: bytes, traces: Traces) -> Cleaned:
     joint = b"" if clean.endswith(b"\n") else b"\n"
     records = [Redacted(message, WHY) for message in dict.fromkeys(messages or [""])]
     return Cleaned(clean + joint + b"".join(dump(render(one)) + b"\n" for one in records), count)
-
-
-def _encoded(text: str) -> bytes:
-    """Encode back: invalid UTF-8 bytes as they were, lone surrogates as in a journal."""
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass")
 
 
 def _is_ours(line: bytes) -> bool:

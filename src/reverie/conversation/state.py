@@ -256,7 +256,7 @@ class SessionState:
         kept = ids.index(record.kept_from) if record.kept_from in ids else len(ids)
         earlier = ids.index(record.kept_up_to) + 1 if record.kept_up_to in ids else 0
         if self.extracted_up_to in ids[kept - 1 : kept] and record.start:
-            # All that is gone was looked at; what follows counts from the summary on.
+            # Extraction has read the removed messages; it continues after the summary.
             self.extracted_up_to = record.start[-1].id
         self.messages = [*self.messages[:earlier], *record.start, *self.messages[kept:]]
         # Drop the messages of earlier compactions, so that a long session does not keep them all.

@@ -149,8 +149,8 @@ def _event(record: Record) -> tuple[str, str] | None:  # noqa: C901, PLR0911, PL
 
 
 def session_row(path: Path, ledger: Ledger | None = None) -> dict[str, Any]:
-    """One line about a transcript: its size, model, cost on the ledger, and first words."""
-    # Ours may hold no message yet; of other clients such a file is no conversation.
+    """A transcript as one row: its size, model, cost on the ledger, and first words."""
+    # Our own may have no message yet; another client's file without messages is not a conversation.
     ours = transcripts.author(path) == transcripts.OURS
     loaded = journal.load(path) if ours else transcripts.load(path)
     state = SessionState.replay(loaded.records)

@@ -36,6 +36,14 @@ def load(path: Path) -> Loaded:
     return loaded
 
 
+def changed_at(path: Path) -> float:
+    """When a file was last written; 0 if it cannot be looked at."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def find(session: str, journals: Sequence[Path]) -> Path:
     """A transcript by its path, or one of the journals by its session id or the start of it."""
     # An id may be too long for a path, or contain invalid characters.

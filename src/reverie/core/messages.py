@@ -1,4 +1,4 @@
-"""Messages and their blocks: immutable and provider-neutral; blocks are a closed union. And their JSON, for journals and canonical bytes."""
+"""Messages and their blocks (immutable, provider-neutral, a closed union), and their JSON for journals and canonical bytes."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A repository's own configuration can name programs for almost everything git does: filters, external
 diffs, text conversion, file watchers, hooks, pagers, signatures, transports. An archive can contain
-such a configuration. So neither Reverie nor an agent runs git without asking where the configuration
+such a configuration. So neither Reverie nor an agent runs git without asking if the configuration
 has a key that is not known to be harmless.
 """
 
@@ -28,9 +28,10 @@ _OF_ANOTHER_GIT: Final = frozenset(
 # Git's messages are matched in English; a prompt must fail, since there is no terminal.
 _OURS: Final = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "LANGUAGE": "C"}
 
-# For a git that only reads: no index is refreshed, no hook, watcher, pager or signature program is
-# started, nothing is fetched, no submodule is asked for a summary, and a bare repository embedded in
-# a folder (which may be part of any clone) is not used as the current repository.
+# Settings for git commands that only read: no index is refreshed, no hook, watcher, pager or
+# signature program is started, nothing is fetched, no submodule is asked for a summary, and a bare
+# repository embedded in a folder (which may be part of any clone) is not used as the current
+# repository.
 READING: Final[dict[str, str]] = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,

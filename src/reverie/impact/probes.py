@@ -1,7 +1,7 @@
 """Probes: facts the person stated, asked in a fresh session in four ways.
 
-With memory (what recall finds), without anything, with the whole history of conversations, and with what
-a search for words in the transcripts finds. An answer is right, wrong, or abstains.
+With memory (what recall finds), with nothing, with the whole history of conversations, and with the
+results of a word search in the transcripts. An answer is right, wrong, or abstains.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ MOST_PROBES = 20
 MOST_HISTORY = 200_000
 _MOST_LINES = 20
 _LONGEST_LINE = 400
-# A reply is right when it names this share of what the fact consists of.
+# A reply is right if it names this share of the fact's values.
 _RIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A question about one memory, and what the answer must name."""
+    """A question about one memory, and the values that the answer must name."""
 
     file: str
     question: str
@@ -48,7 +48,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One probe asked one way."""
+    """The result of one probe in one of the four ways."""
 
     probe: Probe
     way: Way
@@ -57,7 +57,7 @@ class Result:
 
 
 def probes_of(app: Workspace) -> list[Probe]:
-    """A probe for each current memory that the person stated and that holds a checkable value."""
+    """A probe for each current memory that the person stated and that has a checkable value."""
     memory = app.memory()
     now = datetime.fromtimestamp(app.clock.now(), UTC)
     found = []
@@ -74,22 +74,24 @@ def probes_of(app: Workspace) -> list[Probe]:
 
 
 def probe_for(file: str, description: str, body: str) -> Probe | None:
-    """A question from the words of a memory without its values; None where nothing is left to ask."""
+    """A question from the words of a memory without its values; None if no words are left."""
     wanted = replay.items(body)
-    subject = [word for word in re.findall(r"[\w'/.@-]+", description) if not _tells(word, wanted)]
+    subject = [
+        word for word in re.findall(r"[\w'/.@-]+", description) if not _is_answer_word(word, wanted)
+    ]
     if not wanted or len(terms(" ".join(subject))) < 2:
         return None
     question = f"What do we know about this: {' '.join(subject[:16])} …? Give the missing value."
     return Probe(file, question, wanted)
 
 
-def _tells(word: str, wanted: frozenset[str]) -> bool:
+def _is_answer_word(word: str, wanted: frozenset[str]) -> bool:
     plain = word.strip(".,;:!?'\"").casefold()
     return any(plain and (plain in one or one in plain) for one in wanted)
 
 
 def judge(answer: replay.Answer, probe: Probe) -> Literal["right", "wrong", "abstained"]:
-    """By rules: it names what it must, it does not know, or it says something else."""
+    """Judge by rules: the answer names the values, does not know, or says something else."""
     if replay.share_of(answer.text, probe.wanted) >= _RIGHT:
         return "right"
     return "abstained" if answer.abstains else "wrong"
@@ -103,7 +105,7 @@ async def run_probes(
     cap: float | None = None,
     progress: replay.Progress | None = None,
 ) -> dict[str, Any]:
-    """Ask every probe all four ways; stops at the cap and reports what there is."""
+    """Ask every probe in all four ways; stops at the cap and reports the results so far."""
     probes = probes_of(app)[:most]
     said = _said(app)
     results: list[Result] = []
@@ -118,7 +120,7 @@ async def run_probes(
                 }
                 memories = await replay.memories_for(recall, probe.question, app.clock.now())
                 beside["with memory"] = lambda found=memories: found  # type: ignore[misc]
-                # The order alternates, so that no way is always asked first.
+                # The order alternates, so that no way always comes first.
                 order = WAYS if n % 2 == 0 else WAYS[::-1]
                 try:
                     results += [await _asked(asking, probe, way, beside[way]()) for way in order]
@@ -137,7 +139,7 @@ async def _asked(model: Model, probe: Probe, way: Way, beside: str) -> Result:
 
 
 def _said(app: Workspace) -> list[str]:
-    """What was said in all conversations, oldest first, a line each."""
+    """All messages of all conversations, oldest first, one per line."""
     paths = conversations(app.project, {}, user=app.user).values()
     lines: list[str] = []
     for path in sorted(paths, key=lambda one: one.stat().st_mtime):
@@ -160,7 +162,7 @@ def _grep(said: Sequence[str], question: str) -> str:
 
 
 def summary(results: Sequence[Result], model: str, at: float, stopped: str = "") -> dict[str, Any]:
-    """Right, wrong, abstained and tokens for each way, and whether memory made the difference."""
+    """Counts of right, wrong and abstained, and tokens, for each way, and whether memory made a difference."""
     by_way = {way: [one for one in results if one.way == way] for way in WAYS}
     verdicts = ("right", "wrong", "abstained")
     rows: list[list[Any]] = [

@@ -1,8 +1,8 @@
-"""Replay: recorded turns asked again with memories and without, in pairs, in alternating order.
+"""Replay: recorded turns are asked again with and without memories, in pairs, in alternating order.
 
-A turn that was shown memories keeps the very text it was shown; one that was not gets what recall finds
-on a copy of the store today. Each reply is held against what was really done in that turn: the paths,
-commands and values that the recorded answer and its tool calls named, and the prompt did not.
+A turn that was shown memories gets the same text again; any other gets what recall finds today on a
+copy of the store. Each reply is compared with what was actually done in that turn: the paths,
+commands and values that the recorded answer and its tool calls named, but the prompt did not.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _PATH = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A model's reply and what it took."""
+    """A model's reply and its usage."""
 
     text: str
     usage: Usage = Usage()
@@ -70,7 +70,7 @@ class Answer:
 
 
 def items(text: str) -> frozenset[str]:
-    """What a text can be checked by: paths, commands in code marks, numbers, addresses, names."""
+    """The checkable items of a text: paths, commands in code marks, numbers, addresses, names."""
     found = {
         one.partition(":")[2] if one.startswith(("url:", "code:")) else one for one in values(text)
     }
@@ -86,7 +86,7 @@ def share_of(reply: str, wanted: frozenset[str]) -> float:
 
 @asynccontextmanager
 async def open_model(app: Workspace, name: str, cap: float | None) -> AsyncIterator[Model]:
-    """A model whose calls are on the ledger and together cost no more than the cap."""
+    """A model whose calls are recorded on the ledger and together stay under the cap."""
     model = MeteredModel(
         app.bare_model(name), app.ledger, app.caps(PURPOSE), app.clock, PURPOSE, PURPOSE, most=cap
     )
@@ -105,7 +105,7 @@ async def ask(model: Model, text: str, *, system: str = SYSTEM) -> Answer:
 
 @contextmanager
 def recall_on_copy(app: Workspace) -> Iterator[Recall]:
-    """Recall over a copy of the memories: nothing that is asked counts as a use or changes a file."""
+    """Recall over a copy of the memories, so that no question counts as a use or changes a file."""
     with tempfile.TemporaryDirectory(prefix="reverie-impact-") as folder:
         copy = Path(folder) / "memory"
         _copied(app.memory_location.directory, copy)
@@ -140,14 +140,14 @@ def _copied_home(app: Workspace, folder: Path) -> Path:
 
 
 async def memories_for(recall: Recall, question: str, at: float) -> str:
-    """The memories that recall would put beside a message; empty when none fit."""
+    """The memories that recall would attach to a message; empty if none fit."""
     recall.surfaced = Surfaced(set(), 0)
     found = await recall.recollect(new_message("user", Text(question), at=at))
     return found.attachment.text if found.attachment else ""
 
 
 MOST_PAIRS = 20
-# How much of what was said before goes with a prompt, in characters.
+# How much of the earlier conversation goes with a prompt, in characters.
 _BEFORE = 6_000
 _LONGEST_MESSAGE = 1_500
 _FEWEST_ITEMS = 2
@@ -163,7 +163,7 @@ _JUDGE = (
 
 @dataclass(frozen=True, slots=True)
 class RecordedTurn:
-    """A prompt, what was said before it, the memories it was shown, and what was done then."""
+    """A prompt, the conversation before it, the memories it was shown, and what was done next."""
 
     session: str
     prompt: str
@@ -192,7 +192,7 @@ class Pair:
 
 
 def recorded_turns(app: Workspace) -> list[RecordedTurn]:
-    """Every turn that can be judged, newest session first; those that were corrected are left out."""
+    """Every turn that can be judged, newest session first, without those that were corrected."""
     found: list[RecordedTurn] = []
     paths = conversations(app.project, {}, user=app.user)
     for name, path in sorted(paths.items(), key=lambda pair: -pair[1].stat().st_mtime):
@@ -200,7 +200,7 @@ def recorded_turns(app: Workspace) -> list[RecordedTurn]:
             found += turns_of(name, transcripts.load(path).records)
         except ReverieError:
             continue
-    # Turns that were shown memories first: they are what this is about.
+    # Turns that were shown memories come first, as they matter most.
     return sorted(found, key=lambda turn: not turn.shown)
 
 
@@ -222,7 +222,7 @@ def turns_of(session: str, records: Sequence[Record]) -> Iterator[RecordedTurn]:
 
 
 def _done(message: Message) -> str:
-    """What an assistant said and the arguments of its calls; results of tools are not its doing."""
+    """An assistant's text and the arguments of its calls, without the results of tools."""
     if message.role != "assistant":
         return ""
     parts = [block.text for block in message.blocks if isinstance(block, Text)]
@@ -251,7 +251,7 @@ def _shown(message: Message) -> str:
 
 
 def asked(turn: RecordedTurn, memories: str) -> str:
-    """The one message that asks a turn again."""
+    """The single message that replays a turn."""
     parts = [f"So far:\n\n{turn.before}" if turn.before else ""]
     parts += [f"Notes from earlier sessions:\n\n{memories}" if memories else ""]
     parts += [f"The person now says:\n\n{turn.prompt}"]
@@ -267,7 +267,7 @@ async def replay(
     judge: str = "",
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Ask the recorded turns both ways; stops at the cap and reports what there is."""
+    """Ask the recorded turns both ways; stops at the cap and reports the results so far."""
     turns = recorded_turns(app)
     pairs: list[Pair] = []
     stopped = ""
@@ -309,7 +309,7 @@ async def _pair(
 async def _judged(
     model: Model, turn: RecordedTurn, with_memory: Answer, without: Answer, *, first: bool
 ) -> float:
-    """A model's verdict; which answer comes first alternates, and it does not learn which is which."""
+    """A model's verdict. The order of the answers alternates, and the model is not told which is which."""
     order = (with_memory, without) if first else (without, with_memory)
     text = (
         f"The message:\n{turn.prompt}\n\nWhat was done:\n{turn.done[:4_000]}\n\n"

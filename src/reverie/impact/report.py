@@ -1,8 +1,8 @@
-"""Whether memory helped: what became of each session, the arms of the holdout compared, the last measurements.
+"""Whether memory helped: the outcome of each session, a comparison of the holdout's arms, the last measurements.
 
 Outcomes are counted by rules from the transcript. A correction is a prompt that begins by taking something
-back ("no, …", "that's wrong", "I said …") or asks to undo what was just done. Unflattering results are
-reported, too: intervals, null results, and a harm column.
+back ("no, …", "that's wrong", "I said …") or asks to undo what was just done. Unflattering results
+are reported as well: intervals, null results, and a harm column.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from reverie.settings import Settings
     from reverie.workspace import Workspace
 
-# Fewer pairs, or sessions in an arm, say which way it points and no more.
+# With fewer pairs, or sessions in an arm, the result is directional only.
 FEWEST = 5
 ROUNDS = 2_000
 _SEED = 20_260
@@ -115,7 +115,7 @@ _REVERTS = re.compile(
 _QUESTION = re.compile(r"\?\s*$", re.MULTILINE)
 # A longer prompt is a task with a history, not a correction in a few words.
 _LONGEST_CORRECTION = 1_200
-# A pause longer than this is no work on the task.
+# A longer pause does not count as work on the task.
 _LONGEST_PAUSE = 600.0
 _FEWEST_SHARED_WORDS = 3
 _SAME_SHARE = 0.7
@@ -138,7 +138,7 @@ class SessionOutcome:
     memories_shown: int = 0
 
 
-# What the arms are compared on; less is better for each of them.
+# The measures that the arms are compared on; for each, less is better.
 MEASURES = tuple(
     field.name
     for field in fields(SessionOutcome)
@@ -148,7 +148,7 @@ MEASURES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class CountedSession:
-    """A session that was counted, and what its person said that another session may repeat."""
+    """A counted session, and the person's statements that another session may repeat."""
 
     outcome: SessionOutcome
     corrections: tuple[str, ...] = ()
@@ -156,7 +156,7 @@ class CountedSession:
 
 
 def is_correction(text: str) -> bool:
-    """Whether a prompt takes back what was just done or said."""
+    """Whether a prompt corrects what was just done or said."""
     short = len(text) <= _LONGEST_CORRECTION
     return short and bool(_CORRECTS.search(text) or _REVERTS.search(text.partition("\n")[0][:200]))
 
@@ -226,7 +226,7 @@ def _prompts(records: Iterable[Record]) -> list[str]:
 
 
 def _rereads(calls: Sequence[ToolUse]) -> int:
-    """How often a file was read that had been read before and not been changed since."""
+    """How often a file was read again without having changed."""
     seen: Counter[str] = Counter()
     again = 0
     for call in calls:
@@ -240,7 +240,7 @@ def _rereads(calls: Sequence[ToolUse]) -> int:
 
 
 def _minutes(times: Sequence[float]) -> float:
-    """Time at work: the pauses between messages, each up to ten minutes."""
+    """Working time: the pauses between messages, each up to ten minutes."""
     ordered = sorted(times)
     pauses = (min(b - a, _LONGEST_PAUSE) for a, b in itertools.pairwise(ordered))
     return sum(pauses) / 60
@@ -250,7 +250,7 @@ def _minutes(times: Sequence[float]) -> float:
 
 
 def with_repeats(sessions: Sequence[CountedSession]) -> list[SessionOutcome]:
-    """The outcomes (oldest session first) with corrections and questions that were said before."""
+    """The outcomes (oldest session first), with counts of repeated corrections and questions."""
     corrected: list[str] = []
     asked: list[str] = []
     found = []
@@ -268,7 +268,7 @@ def _said_before(text: str, earlier: Sequence[str]) -> bool:
 
 
 def _same(text: str, old: str) -> bool:
-    """The same thing said again: by the judge of memories, or by most of its words."""
+    """Whether the same was said again, by the memory judge or by most of the words."""
     ours, theirs = set(terms(_bare(text))), set(terms(_bare(old)))
     shared = len(ours & theirs)
     if shared < _FEWEST_SHARED_WORDS:
@@ -279,7 +279,7 @@ def _same(text: str, old: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    """A correction without the words that only say that it is one."""
+    """A correction without the words that only mark it as one."""
     return _CORRECTS.sub("", text, count=1)[:_LONGEST_CORRECTION]
 
 
@@ -290,7 +290,7 @@ FOLDER = "impact"
 
 
 def outcome_report(app: Workspace) -> dict[str, Any]:
-    """The comparison of the arms, all sessions counted, and the last measurements."""
+    """The comparison of the arms, the totals of all sessions, and the last measurements."""
     outcomes = session_outcomes(app)
     return {
         "holdout": {

@@ -1,7 +1,8 @@
 """What happened: memories, how often they were delivered, seen and used, layers, cache, learning.
 
-Delivered, seen and used are counted apart. Delivered: recall put the memory beside a message. Seen: a
-model answered in that session afterwards. Used: its words or facts occur in a reply or a tool call.
+Delivered, seen and used are counted separately. Delivered: recall attached the memory to a message.
+Seen: a model answered in that session afterwards. Used: its words or facts occur in a reply or a
+tool call.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from reverie.conversation import transcripts
@@ -51,7 +51,7 @@ _LAYERS: Mapping[type, str] = {
     Compacted: "4 compaction",
     Folded: "snip and collapse",
 }
-# Compaction stops trying after so many failures in a row.
+# Compaction stops trying after this many failures in a row.
 _BREAKER = 3
 
 
@@ -66,7 +66,7 @@ class UseLine:
 
 
 def stats_of(app: Workspace, memory: OpenMemory | None = None, days: int = DAYS) -> dict[str, Any]:
-    """All figures of the last days; those of memories are of now."""
+    """All figures of the last days; those about memories are current."""
     memory = memory or app.memory()
     since = app.clock.now() - days * 86_400
     uses = list(read_uses(memory))
@@ -105,17 +105,10 @@ def _recent(app: Workspace, since: float) -> Sessions:
     """The records of the last sessions, each transcript read once."""
     found: dict[str, Sequence[Record]] = {}
     for name, path in conversations(app.project, {}, user=app.user).items():
-        if _changed(path) >= since:
+        if transcripts.changed_at(path) >= since:
             with suppress(ReverieError):
                 found[name] = transcripts.load(path).records
     return found
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 # --- memories and their use ---
@@ -230,7 +223,7 @@ def _learning(app: Workspace, memory: OpenMemory, since: float) -> dict[str, Any
 
 
 def _breakers(app: Workspace, sessions: Sessions) -> list[str]:
-    """What stopped trying: compaction after three failures in a row, learning by its alarm."""
+    """What has stopped trying: compaction after three failures in a row, learning by its alarm."""
     found = []
     for name, records in sessions.items():
         failed = any(isinstance(record, CompactionFailed) for record in records)

@@ -1,7 +1,7 @@
-"""Extraction at half the price: what need not be learnt at once is read by the provider within a day.
+"""Extraction at half price: what can wait is read by the provider in a batch, within a day.
 
-`submit` sends what a plan would read as one batch, `collect` takes the answers through the same checks as
-an ordinary reading. Dreams do not go this way: each of their requests follows from the last answer.
+`submit` sends what a plan would read as one batch; `collect` puts the answers through the same
+checks as an ordinary reading. Dreams cannot be batched: each request depends on the last answer.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _LOST_SECONDS = 600.0
 _BUSY = "another process looks after this project's batches; try again in a moment"
 _NO_ANSWER = Answer(None, "the provider gave no answer")
-# After these, no batch was made; after other failures it may have been.
+# After these errors no batch exists; after others one may.
 _REFUSALS = (InputError, AccessDenied, RequestRefused, PromptTooLong)
 
 
@@ -91,7 +91,7 @@ def _every(piece: Sequence[Message]) -> bool:
 async def submit(
     app: Workspace, plan: ReadingPlan, wanted: Callable[[Sequence[Message]], bool] = _every
 ) -> Sent:
-    """Read the sessions by rules now, and submit what a model is to read of them as one batch."""
+    """Read the sessions by rules now, and submit what a model should read as one batch."""
     model = plan.choice.model
     if why := why_not(app, model):
         raise InputError(why)
@@ -118,7 +118,7 @@ def _prepared(
     prices: Prices | None,
     wanted: Callable[[Sequence[Message]], bool],
 ) -> tuple[Batch, dict[str, Request]]:
-    """The batch as it will be written down, and its requests."""
+    """The batch record to store, and its requests."""
     token, model = secrets.token_hex(8), plan.choice.model
     bare: Model = app.bare_model(model)
     agents = agents_on(app, lambda purpose: bare, "", app.project.sessions)
@@ -149,7 +149,7 @@ def _most(request: Request, prices: Prices) -> float:
 def _reserved(
     app: Workspace, pending: Pending, batch: Batch, prices: Prices | None
 ) -> tuple[Batch, list[str]]:
-    """Write the batch down, then reserve its money; pieces that a cap forbids are left out."""
+    """Store the batch, then reserve its money; pieces that would exceed a cap are left out."""
     caps, notes = app.caps(EXTRACT), list[str]()
     if prices is None and caps.any and batch.pieces:
         raise InputError(
@@ -191,13 +191,13 @@ async def _submitted(
 def _accepted(app: Workspace, pending: Pending, batch: Batch, id_: str) -> Batch:
     batch = replace(batch, id=id_)
     pending.put(batch)
-    # No later conversation is to pay for them, too.
+    # No later conversation should pay for them again.
     UnreadTurns.of(app).drop(batch.sessions)
     return batch
 
 
 def _release(app: Workspace, pending: Pending, batch: Batch) -> None:
-    """Give the reserved money back and forget the batch; its sessions can be read again."""
+    """Release the reserved money and delete the batch; its sessions can be read again."""
     for piece in batch.pieces:
         app.ledger.settle_batch(piece.id, None)
     pending.put(replace(batch, pieces=()))
@@ -235,7 +235,7 @@ async def collect(app: Workspace) -> Collected:
 
 @dataclass(slots=True)
 class _Collector:
-    """Takes the answers of one batch; after each piece the batch is written down without it."""
+    """Takes the answers of one batch; after each piece the batch is stored without it."""
 
     app: Workspace
     pending: Pending
@@ -255,12 +255,12 @@ class _Collector:
         otherwise = answers.get("", _NO_ANSWER)
         for piece in self.batch.pieces:
             await self._take(piece, answers.get(piece.id, otherwise))
-        # What the provider keeps of it expires anyway.
+        # The provider's copy expires by itself.
         with suppress(ReverieError):
             await self.provider.delete(self.batch.id)
 
     async def _find(self) -> bool:
-        """Whether a batch whose submission was interrupted reached the provider."""
+        """Whether an interrupted submission reached the provider."""
         batch = self.batch
         found = await self.provider.find(batch.token, len(batch.pieces), batch.at)
         if found.batch:
@@ -295,7 +295,9 @@ class _Collector:
             return
         places = {message.id: at for at, message in enumerate(messages)}
         if not {piece.first, piece.last} <= places.keys():
-            self.notes.append(f"{piece.session}: the messages of the batch are no longer in it")
+            self.notes.append(
+                f"{piece.session}: the messages in the batch are no longer in the session"
+            )
             return
         start, end = places[piece.first], places[piece.last] + 1
         mark = partial(reader.mark, piece.session)
@@ -325,7 +327,7 @@ class _Collector:
 
 
 async def cancel(app: Workspace) -> list[Batch]:
-    """Ask the provider to end every batch; what it has answered by then is collected later."""
+    """Ask the provider to cancel every batch; answers it already has are collected later."""
     asked: list[Batch] = []
     with _alone(app) as pending:
         for batch in pending.load():

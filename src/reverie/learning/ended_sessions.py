@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 
 NAME = "batches"
 WHEN_IDLE = "when-idle"
-# How often a batch is asked for, and ended sessions are looked for.
+# How often batches are polled, and ended sessions are looked for.
 _POLL_SECONDS = 300.0
 _LOOK_SECONDS = 3_600.0
-# A session nothing was added to for so long has ended; older ones than a week are left to the person.
+# A session has ended after this long without a new message; those older than a week are left to the
+# person.
 _IDLE_SECONDS = 1_800.0
 _OLDEST_SECONDS = 7 * 86_400.0
 
 
 def due(app: Workspace) -> bool:
-    """Whether there is something to do: a batch to ask for, or ended sessions to look for."""
+    """Whether there is work: a batch to poll, or ended sessions to look for."""
     pending, now = Pending.of(app), app.clock.now()
     if pending.load():
         late = now - pending.time("polled") >= _POLL_SECONDS
@@ -87,7 +88,7 @@ def _ended(app: Workspace, since: float) -> ReadingPlan:
 
 
 def begin(app: Workspace, background: Background, announce: Announce) -> None:
-    """Look after batches beside a session, if there is something to do."""
+    """Look after batches while a session runs, if there is work."""
 
     async def run() -> None:
         done = await look_after(app)

@@ -62,7 +62,8 @@ class Cursor:
 class PastSession:
     """A conversation with `count` unread messages after `up_to`.
 
-    Messages are not kept, so that only one of many large transcripts is in memory; `load` reads them.
+    Messages are not kept, so that only one of many large transcripts is in memory at a time; `load`
+    reads them.
     """
 
     name: str
@@ -199,9 +200,9 @@ async def learn_with_model(app: Workspace, messages: Sequence[Message]) -> Learn
 
 @dataclass(slots=True)
 class Reader:
-    """Reads with the model until its first failure, then by rules alone.
+    """Reads with the model until its first failure, then by rules only.
 
-    Of what the rules have read already, `answer` is the model's reply, if a batch brought one.
+    `answer` is the model's reply from a batch, for messages that the rules have already read.
     """
 
     app: Workspace
@@ -239,7 +240,7 @@ class Reader:
         messages: tuple[Sequence[Message], Sequence[Message]],
         mark: Callable[[Cursor], None],
     ) -> Learnt:
-        """Learn from new messages, given behind earlier ones; `mark` keeps how far it got."""
+        """Learn from new messages, given after earlier ones; `mark` stores the progress."""
         self._events.clear()
         async with AsyncExitStack() as stack:
             store = stack.enter_context(

@@ -1,10 +1,10 @@
 """What waits for a model: turns of ended sessions, and batches at the provider. Both are durable.
 
-A batch is written down before it is submitted, with the tickets of its money, so that a process that dies
-between any two steps leaves enough to find out what happened. The file holds ids, no text.
+A batch is stored before it is submitted, with the tickets of its reserved money, so that a process
+that dies between any two steps leaves enough to recover. The file holds ids, no text.
 
-A model reads what was said when that costs a small share of what the session has cost
-(`learning.share`). Turns of a session that ended before wait for the project's next sessions. Only
+A model reads a session's turns when that costs a small share of what the session has cost
+(`learning.share`). If the session ends first, the turns wait for the project's next sessions. Only
 their ids are kept here; the words stay in the transcript.
 """
 
@@ -69,7 +69,7 @@ class Batch:
         return replace(self, pieces=tuple(one for one in self.pieces if one.id != piece))
 
     def with_again(self, piece: str) -> Batch:
-        """With the mark that this piece is read in the ordinary way now."""
+        """A copy in which this piece is marked as read in the ordinary way."""
         marked = (replace(one, again=one.again or one.id == piece) for one in self.pieces)
         return replace(self, pieces=tuple(marked))
 
@@ -94,7 +94,7 @@ class Pending:
         return [batch for batch in found if batch is not None]
 
     def put(self, batch: Batch) -> None:
-        """Write a batch as it stands now; one without pieces is removed."""
+        """Store a batch as it is now; one without pieces is removed."""
         others = [one for one in self.load() if one.token != batch.token]
         kept = [*others, batch] if batch.pieces else others
         ordered = sorted(kept, key=lambda one: one.at)
@@ -102,11 +102,11 @@ class Pending:
 
     @property
     def sessions(self) -> frozenset[str]:
-        """The sessions that are in a batch: they are not read again meanwhile."""
+        """The sessions that are in a batch, which are not read again meanwhile."""
         return frozenset(name for batch in self.load() for name in batch.sessions)
 
     def time(self, key: str) -> float:
-        """A time that was noted; 0 if none was."""
+        """A noted time; 0 if there is none."""
         found = self._data().get(key)
         return float(found) if isinstance(found, int | float) else 0.0
 
@@ -139,7 +139,7 @@ _MOST_SESSIONS = 20
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """The unread turns of one session, and what it cost, in dollars, since a model last read it."""
+    """The unread turns of one session, and its cost in dollars since a model last read it."""
 
     session: str
     messages: tuple[Message, ...]
@@ -180,7 +180,7 @@ class UnreadTurns:
         return found
 
     def drop(self, sessions: Iterable[str]) -> None:
-        """Forget these sessions: a model has read them, or they go on."""
+        """Drop these sessions: a model has read them, or they continue."""
         known, gone = self._known(), set(sessions)
         if gone & known.keys():
             left = {name: entry for name, entry in known.items() if name not in gone}

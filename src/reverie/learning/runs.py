@@ -1,7 +1,7 @@
 """A log of learning runs, and the alarm when learning stops.
 
-Learning runs in the background, so that its end would go unnoticed: a key that expired, a cap that
-was reached, hooks that no longer fire.
+Learning runs in the background, so a failure would go unnoticed: an expired key, a reached cap,
+hooks that no longer fire.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Run:
 
     @property
     def worked(self) -> bool:
-        """A run that found nothing worked, too."""
+        """A run that found nothing also worked."""
         return not self.trouble
 
     @property
@@ -131,7 +131,7 @@ def alarm(runs: Sequence[Run], sessions: Iterable[float], most: int) -> Alarm | 
 
 
 def _only_refusals(runs: Sequence[Run]) -> list[Run]:
-    """The latest runs that found something, as far back as all of it was refused."""
+    """The latest runs that found something, back to the last one that had anything accepted."""
     found: list[Run] = []
     for run in reversed([run for run in runs if run.found and run.worked]):
         if not run.only_refusals:
@@ -141,7 +141,7 @@ def _only_refusals(runs: Sequence[Run]) -> list[Run]:
 
 
 def _never_ran(app: Workspace, most: int) -> Alarm | None:
-    """No run was ever logged: an alarm only where hooks saw sessions from which nothing was read."""
+    """The alarm when no run was ever logged: only if hooks saw sessions that nothing was read from."""
     turns = int(app.settings.number("learning.every"))
     seen = [folder for folder in _folders(app.project.hooks) if _turns(folder) >= turns]
     if len(seen) < most or any((folder / "learnt.json").exists() for folder in seen):
@@ -171,7 +171,7 @@ def _turns(folder: Path) -> int:
 
 
 def alarm_once(app: Workspace) -> Alarm | None:
-    """The alarm, unless it was already shown; it is shown again only after learning worked in between."""
+    """The alarm, unless it was shown since learning last worked."""
     found = alarm_of(app)
     if found is None:
         return None

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 _IN_AGENTS: Mapping[Origin, Origin] = {"user": "assistant", "reverie": "hook"}
 # Enough similar memories to find what a sentence repeats or contradicts.
 _NEAR = 8
-# A fork is shown this many memories of a large directory, the newest ones.
+# How many memories of a large directory a fork is shown, newest first.
 MOST_LISTED = 200
 
 
@@ -84,14 +84,14 @@ def instructions_for(settings: Settings, memory: OpenMemory) -> LearningInstruct
 
 
 def keep_out(settings: Settings, memory: OpenMemory, phrase: str) -> Path:
-    """Add a phrase to the project's learning.md: what contains it is not remembered from now on."""
+    """Add a phrase to the project's learning.md; text that contains it is not remembered from now on."""
     path = learning_files(settings, memory)["learning.md of this project"]
     file = TextFile(path)
     text = (file.read() or "").rstrip()
     fresh = learning_instructions.with_never(text, phrase)
     if phrase not in learning_instructions.parse([("", fresh)]).never:
         raise InputError(
-            f"{phrase!r} is no phrase that rules can look for; give a few plain words of it"
+            f"{phrase!r} is not a phrase that rules can look for; give a few plain words of it"
         )
     make_private(path.parent)
     file.write(fresh)
@@ -168,7 +168,7 @@ class ExtractionStore:
 
     def manifest(self) -> str:
         store = self.memory.store
-        # A full list would fill the fork's window; it can look into the directory.
+        # A full list would fill the fork's window; it can search the directory.
         entries = store.some((), MOST_LISTED) if store.large else store.entries()
         return manifest.render(entry for entry in entries if entry.listed)
 
@@ -350,5 +350,5 @@ def learn(
 
 
 def run_of(at: float, session: str, found: int, done: Settled, *, refused: int = 0) -> Run:
-    """A run for the log; refused is what was declined, and what the person keeps out."""
+    """A run for the log; `refused` counts what was declined and what the person keeps out."""
     return Run(at, session, found, len(done.saved), len(done.waiting), refused + len(done.left))

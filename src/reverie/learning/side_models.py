@@ -68,7 +68,7 @@ def choose_model(app: Workspace, purpose: Purpose, *, use_model: bool = True) ->
 
 
 def _most(app: Workspace, purpose: Purpose) -> float | None:
-    """What the tightest cap leaves, in dollars."""
+    """The dollars that the tightest cap leaves."""
     caps, spent = app.caps(purpose), app.ledger.spent(purpose, "")
     limits = [caps.session]
     limits.append(None if caps.day is None else caps.day - spent.day)
@@ -84,8 +84,8 @@ def _most(app: Workspace, purpose: Purpose) -> float | None:
 class AnsweredModel(ModelWrapper):
     """Returns a batch's reply first, then continues with the model itself, at its full price.
 
-    The model is not asked again only to say that it is done: after writes that went well it is. The
-    index need not be among them: the keeper writes its lines.
+    The model is not asked again just to say that it is done: after successful writes it is. They
+    need not include the index, whose lines the keeper writes.
     """
 
     model: Model
@@ -127,7 +127,7 @@ async def fresh_agents(
 ) -> AsyncIterator[FreshAgents]:
     """Open agents on this model, metered for the session; closes its connections afterwards.
 
-    `answer` is what it replied already, in a batch.
+    `answer` is its reply from a batch, if there is one.
     """
     bare = app.bare_model(model)
 

@@ -16,7 +16,7 @@ from zipfile import BadZipFile, ZipFile
 from reverie.core.messages import dump
 from reverie.files import atomic
 from reverie.files.atomic import read_json, write_json
-from reverie.memory.format.traces import Traces
+from reverie.memory.format.traces import Traces, encoded
 from reverie.memory.inbox import SETTLED
 
 SHADOWS = ("index.sqlite", "search.sqlite")
@@ -134,13 +134,13 @@ def any_file(traces: Traces) -> Cleaner:
             return _clean_zip(data, traces)
         if path.suffix == ".jsonl":
             lines = [traces.redacted_line(_text(line)) for line in data.splitlines(keepends=True)]
-            return b"".join(_bytes(line.text) for line in lines), sum(line.count for line in lines)
+            return b"".join(encoded(line.text) for line in lines), sum(line.count for line in lines)
         if path.suffix == ".json":
             with suppress(ValueError, RecursionError):
                 value, count = traces.redacted_json(json.loads(data))
                 return (dump(value) + b"\n" if count else data), count
         found = traces.redacted(_text(data))
-        return (_bytes(found.text) if found.count else data), found.count
+        return (encoded(found.text) if found.count else data), found.count
 
     return clean
 
@@ -193,7 +193,7 @@ def _clean_notes(path: Path, traces: Traces) -> bool:
         lines = _text(data).splitlines(keepends=True)
         kept = [line for line in lines if not traces.holds(line)]
         found = traces.redacted("".join(kept))
-        return _bytes(found.text), len(lines) - len(kept) + found.count
+        return encoded(found.text), len(lines) - len(kept) + found.count
 
     return clean_file(path, clean) > 0
 
@@ -249,10 +249,3 @@ def _files(folders: Iterable[Path], pattern: str) -> list[Path]:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass")

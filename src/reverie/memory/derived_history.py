@@ -114,7 +114,7 @@ _FROM_HEAD = re.compile(r"HEAD(?:~(?P<back>\d*)|(?P<hats>\^*))")
 
 
 class DerivedHistory:
-    """Answers questions about a history from four primitives, which a subclass has."""
+    """Derives diff, blame, merge and lookups from four primitives that a subclass implements."""
 
     # --- primitives ---
 
@@ -252,14 +252,14 @@ def _blamed(
 
 
 def revision_id(parents: tuple[str, ...], at: float, message: str, files: Mapping[str, str]) -> str:
-    """An id for a revision, from everything it says."""
+    """An id for a revision: a hash of all its fields."""
     listed = "\n".join(f"{name}\0{files[name]}" for name in sorted(files))
     return version(f"{' '.join(parents)}\n{at!r}\n{message}\n{listed}".encode())
 
 
 @contextmanager
 def _scratch() -> Iterator[pygit2.Repository]:
-    """A repository for one question."""
+    """A temporary repository for one query."""
     with tempfile.TemporaryDirectory(prefix="reverie-") as folder:
         repo = pygit2.init_repository(folder, bare=True)
         try:

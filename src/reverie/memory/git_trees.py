@@ -1,4 +1,4 @@
-"""Typed operations on libgit2 trees and repositories, as the history needs them."""
+"""Typed operations on libgit2 trees and repositories, for the history."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class OpenMemory:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to tell of a memory that a service keeps: how old the copy is while it is away."""
+        """Notes for the user: how old the copy is while the service that keeps this memory is away."""
         return self.store.notes
 
     @property

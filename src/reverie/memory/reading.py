@@ -179,7 +179,7 @@ class FileReader:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to tell of these files; there is nothing unless they are a copy."""
+        """Notes for the user; files that are not a copy need none."""
         return ()
 
     @property

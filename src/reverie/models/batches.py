@@ -1,7 +1,7 @@
 """Requests that may wait up to a day, at half the price: Anthropic's Message Batches, OpenAI's Batch API.
 
-Other providers are not offered it. A batch is submitted under a token of the caller's, by which `find`
-recognises it when the caller died before it could write down the provider's id.
+Other providers are not supported. A batch is submitted with a token chosen by the caller, by which
+`find` recognises it if the caller died before storing the provider's id.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from reverie.models.selection import OFFLINE, find_provider, make_model
 if TYPE_CHECKING:
     from reverie.settings import Settings
 
-# The clocks of this machine and the provider's may differ by so much, in seconds.
+# How much the clocks of this machine and the provider may differ, in seconds.
 _SKEW = 300.0
-# A batch that a call created has begun so long after the call at the latest.
+# The longest time from a call to the start of the batch it created.
 _LATE = 900.0
 _METADATA = "reverie"
 _GONE = 404
@@ -33,7 +33,7 @@ _GONE = 404
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The reply to one request of a batch, or why there is none, and whether it is charged all the same."""
+    """The reply to one request of a batch, or why there is none, and whether it is charged anyway."""
 
     reply: Reply | None
     why: str = ""
@@ -48,7 +48,7 @@ GONE = Answer(None, "the provider no longer has its answer", charged=True)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A batch that was looked for; not `sure` while another one may turn out to be it."""
+    """The result of looking for a batch; not `sure` while another one may still be the right one."""
 
     batch: str = ""
     sure: bool = True
@@ -61,7 +61,7 @@ class Batches(Protocol):
     prices: Prices | None
 
     async def submit(self, token: str, requests: Mapping[str, Request]) -> str:
-        """Submit requests, each by its id, which begins with the token; returns the batch's id."""
+        """Submit requests by their ids, which begin with the token; returns the batch's id."""
         ...
 
     async def find(self, token: str, size: int, at: float) -> Found:
@@ -73,15 +73,15 @@ class Batches(Protocol):
         ...
 
     async def collect(self, batch: str) -> dict[str, Answer]:
-        """The answers by id, in any order; the one under "" is that of every request without one."""
+        """The answers by id, in any order; the answer for "" applies to every request without its own."""
         ...
 
     async def cancel(self, batch: str) -> None:
-        """End it early; what was answered by then is charged and can be collected."""
+        """Cancel the batch; answers that exist by then are charged and can be collected."""
         ...
 
     async def delete(self, batch: str) -> None:
-        """Remove what the provider keeps of an ended batch."""
+        """Delete the provider's data of an ended batch."""
         ...
 
     async def aclose(self) -> None:
@@ -100,7 +100,7 @@ def refusal(settings: Settings, name: str) -> str:
 
 
 def open_batches(settings: Settings, name: str) -> Batches:
-    """The batches of a model; InputError where its provider has none."""
+    """The batches of a model; InputError if its provider has none."""
     if why := refusal(settings, name):
         raise InputError(why)
     model = make_model(settings, name)
@@ -112,7 +112,7 @@ def open_batches(settings: Settings, name: str) -> Batches:
 
 
 class AnthropicBatches:
-    """Message Batches. They carry no name, so that only the results tell whose a batch is."""
+    """Message Batches. They have no name, so only the results identify a batch."""
 
     def __init__(self, model: anthropic.AnthropicModel) -> None:
         self._model = model
@@ -277,7 +277,7 @@ class OpenAIBatches:
             await sdk.batches.cancel(batch)
 
     async def delete(self, batch: str) -> None:
-        """Remove its files; a batch itself cannot be deleted, and holds no text."""
+        """Remove its files; the batch itself cannot be deleted, but holds no text."""
         found, sdk = await self._retrieve(batch), await self._sdk()
         if found is None:
             return
@@ -313,7 +313,7 @@ def _answered(read: Any) -> Answer:
 
 
 def _without_answer(batch: Any) -> Answer:
-    """Why a request that is in no file of OpenAI's has no answer."""
+    """Why a request that is in none of OpenAI's result files has no answer."""
     if batch.status == "cancelled":
         return _CANCELLED
     errors = [str(error.message) for error in (batch.errors and batch.errors.data) or ()]

@@ -16,7 +16,7 @@ from reverie.core.window import CacheRules, Capabilities
 Kind: TypeAlias = Literal["anthropic", "openai"]
 
 LARGE = 1_000_000
-# What Anthropic and OpenAI charge for a request in a batch, of every price of the model.
+# The factor on all prices that Anthropic and OpenAI charge for requests in a batch.
 BATCH_SHARE = 0.5
 
 

@@ -21,7 +21,7 @@ _PATIENCE = 0.4
 _LARGEST_LIST = 1 << 20
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
-# The first of these that has a key is offered first.
+# In order of preference: the first with a key is offered first.
 _RECOMMENDED = ("claude-sonnet-5-5", "gpt-5.6-terra")
 
 
@@ -48,7 +48,7 @@ class Missing:
 
 
 def usable_models(settings: Settings) -> tuple[list[UsableModel], list[Missing]]:
-    """The usable models, recommended ones first, and the providers that lack something."""
+    """The usable models, recommended ones first, and the providers that cannot be used yet."""
     found: list[UsableModel] = []
     missing: list[Missing] = []
     providers = [settings.provider(name) for name in settings.provider_names if name != "*"]
@@ -95,7 +95,7 @@ def _local(settings: Settings, provider: Provider, model: str) -> UsableModel:
 
 
 def _is_local(provider: Provider) -> bool:
-    """Only servers on this machine are asked without being told to."""
+    """Only servers on this machine are contacted unasked."""
     return bool(provider.base_url) and urlsplit(str(provider.base_url)).hostname in _LOOPBACK
 
 

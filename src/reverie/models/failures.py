@@ -1,4 +1,4 @@
-"""What the provider SDKs have in common: their errors as Reverie's, their event streams as stream items."""
+"""What the provider SDKs have in common: errors become Reverie's errors, event streams become stream items."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TOO_LONG = re.compile(
     r"|context window|too many tokens|input is too long",
     re.IGNORECASE,
 )
-# An error inside a stream has status 200; its type tells that a retry may help.
+# An error inside a stream has status 200; its type says whether a retry may help.
 _LATER = re.compile(r"overloaded_error|rate_limit_error|'api_error'|server_error")
 _SIZES = (
     re.compile(r"(?P<tokens>\d+) tokens > (?P<limit>\d+)"),

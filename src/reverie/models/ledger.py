@@ -73,7 +73,7 @@ class Ledger:
     def reserve_batch(
         self, ticket: str, purpose: Purpose, session: str, ceiling: float, caps: Caps
     ) -> Decision:
-        """Reserve for a request in a batch, under a ticket that the caller has written down before."""
+        """Reserve for a request in a batch, under a ticket that the caller has already stored."""
         return self._reserve({"ticket": ticket, "batch": True}, purpose, session, ceiling, caps)
 
     def _reserve(
@@ -89,14 +89,14 @@ class Ledger:
             return replace(decision, ticket=str(mark["ticket"]))
 
     def settle_batch(self, ticket: str, entry: Entry | None) -> None:
-        """Settle a request of a batch; a second time, after a crash, it changes nothing."""
+        """Settle a request of a batch; repeating it after a crash changes nothing."""
         records = _records(self.path, 0)[0]
         done = ("spent", "released")
         if not any(r["type"] in done and r.get("ticket") == ticket for r in records):
             self.settle(ticket, entry)
 
     def settle(self, ticket: str, entry: Entry | None) -> None:
-        """Record what a call cost, or that it was not made; what cannot be written waits and still counts."""
+        """Record the cost of a call, or that it was not made; a record that cannot be written waits, and counts."""
         if entry is None and not ticket:
             return
         record: dict[str, Any] = {"type": "released" if entry is None else "spent"}

@@ -136,7 +136,7 @@ class MeteredModel(ModelWrapper):
         self.announce(MoneySpent(entry))
 
     def _settle(self, ticket: str, entry: Entry | None) -> None:
-        """Record it; a reply that was paid for is not lost because the record must wait."""
+        """Record the cost; a failed write must not lose a reply that was paid for."""
         try:
             self.ledger.settle(ticket, entry)
         except StorageError as error:

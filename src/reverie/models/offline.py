@@ -47,7 +47,7 @@ ANSWER = ANSWERS[0]
 
 _OURS = (FOUND, FOUND_IN_SESSIONS, "Nothing in memory or past sessions")
 _RECALL = "recall"
-# What a model cites memories by; there is no need to here.
+# The marks by which a model cites memories, which are not needed here.
 _MARKS = re.compile(r"(?<=\)) \[m:\w+\]$", re.MULTILINE)
 _SEARCH = "search_memory"
 _MOST_HITS = 3
@@ -121,7 +121,7 @@ def _hits(result: ToolResult, prompt: str) -> Iterator[str]:
 
 
 def _nothing(messages: Sequence[Message], prompt: str) -> str:
-    """A text that was not said yet in this conversation."""
+    """A text that this conversation has not had yet."""
     said = {block.text for message in messages for block in _texts(message)}
     fresh = next((text for text in ANSWERS if text not in said), None)
     if fresh is not None:

@@ -1,4 +1,4 @@
-"""Create a model from its name and the settings, with its prices and window."""
+"""Creates a model from its name and the settings, with its prices and window."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Access:
     """Who may use the proxy: this machine's programs, or those with the token."""
 
     token: str = ""
-    # Names that requests may ask for; None for any, where the token decides.
+    # Host names that requests may use; None for any, if a token is required.
     hosts: frozenset[str] | None = frozenset({"localhost"})
 
     def problem(self, headers: Headers) -> Refusal | None:

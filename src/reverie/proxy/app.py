@@ -1,7 +1,7 @@
-"""The HTTP side of the proxy: who may ask, and requests and responses passed on as they come.
+"""The HTTP side of the proxy: access, and requests and responses forwarded as they arrive.
 
-A request whose body no part of Reverie reads is streamed through. Any other is read, given to the
-engine, and sent as the engine says, or as it came if the engine fails or is late.
+A request that Reverie does not read is streamed through. Any other is read, given to the engine,
+and sent as the engine decides, or unchanged if the engine fails or is late.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 STATUS_PATH = "/_reverie/status"
-# A larger body is passed on while it comes, without being read.
+# A larger body is streamed through without being read.
 LARGEST_READ = 48 * 1024 * 1024
-# An error body longer than this is passed on without being read.
+# A longer error body is forwarded without being read.
 LARGEST_ERROR = 256 * 1024
 _BODILESS = frozenset({204, 304})
-# A provider that cannot be reached, or breaks the protocol.
+# Errors of a provider that cannot be reached, or breaks the protocol.
 _BROKEN = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError)
 
 
@@ -58,7 +58,7 @@ class Call:
 
 
 class Exchange(Protocol):
-    """One call as it will be sent; it hears the response."""
+    """One call as it will be sent; it also receives the response."""
 
     @property
     def body(self) -> bytes: ...
@@ -68,27 +68,27 @@ class Exchange(Protocol):
         ...
 
     def feed(self, chunk: bytes) -> None:
-        """A piece of the response body, as it came."""
+        """A piece of the response body, unchanged."""
         ...
 
     async def again(self, status: int, body: bytes) -> bytes | None:
-        """Another body to send once in place of a refused one; None to return the refusal."""
+        """Another body to send once after a refusal; None to return the refusal."""
         ...
 
     def end(self, *, whole: bool) -> None:
-        """The response ended; not whole if the provider or the client broke it off."""
+        """The response ended; not `whole` if the provider or the client broke it off."""
         ...
 
 
 class Engine(Protocol):
-    """What is done with requests that are read."""
+    """Handles the requests that are read."""
 
     def reads(self, call: Dialect) -> bool:
         """Whether requests of this kind are read at all."""
         ...
 
     async def open(self, call: Call) -> Exchange | Refusal:
-        """The exchange for a call. It never raises: a failure means the client's own bytes."""
+        """The exchange for a call. It never raises: on failure, the client's own bytes are sent."""
         ...
 
     def status(self) -> dict[str, Any]: ...
@@ -106,7 +106,7 @@ class ProxyApp:
         self._pools: dict[Family, httpcore2.AsyncConnectionPool] = {}
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Open the connection pools with the server, and close them with the engine."""
+        """Open the connection pools when the server starts; close them with the engine."""
         await receive()
         self._pools = self._upstreams.pools()
         with library_known():
@@ -240,7 +240,7 @@ class ProxyApp:
     async def _relay(
         self, response: httpcore2.Response, reply: _ResponseWriter, exchange: Exchange | None
     ) -> bool:
-        """Pass on every piece as it comes; the exchange hears it after the client."""
+        """Forward every piece as it arrives, first to the client and then to the exchange."""
         if exchange is not None:
             exchange.hear(response.status, returned(response.headers))
         await reply.begin(response)
@@ -271,7 +271,7 @@ async def _refused_body(response: httpcore2.Response) -> bytes | None:
 
 
 class _Incoming:
-    """The body of a client's request, read at once or passed on in pieces."""
+    """The body of a client's request, read as a whole or forwarded in pieces."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         names = {name for name, _ in scope["headers"]}
@@ -298,7 +298,7 @@ class _Incoming:
         return b"".join(self._read)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """What was read, then the rest as it comes."""
+        """What was already read, then the rest as it arrives."""
         for chunk in self._read:
             yield chunk
         self._read.clear()
@@ -326,7 +326,7 @@ class _Incoming:
 
 
 class _ResponseWriter:
-    """Writes one response to the client; an error only while nothing was written."""
+    """Writes one response to the client; an error only if nothing was written yet."""
 
     def __init__(self, send: Send) -> None:
         self._send: Callable[[Message], Awaitable[None]] = send
@@ -349,7 +349,7 @@ class _ResponseWriter:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def error(self, status: int, reason: str) -> None:
-        """An error in the provider's own shape. A response that has begun is broken off instead."""
+        """Send an error in the provider's own format. A response that has begun is broken off instead."""
         if self._begun:
             log.warning("%s, in the middle of a response", reason)
             return

@@ -1,4 +1,4 @@
-"""A request's body as pieces of its own text, so that what is not changed keeps its bytes.
+"""A request's body as pieces of its own text, so that unchanged parts keep their bytes.
 
 The list with the conversation is split into elements, the rest stays text. A conversation grows at
 its end, so a body is compared with earlier ones: elements whose text is the same are the same
@@ -18,17 +18,17 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _BLANKS = frozenset(" \t\n\r")
 _DECODER = json.JSONDecoder()
 
-# Bodies with the same first characters may be of one conversation.
+# Bodies with the same first characters may belong to one conversation.
 _KEY_LENGTH = 400
 _ALIKE = 32
-# Characters of all remembered bodies together, and how many first characters are known: what is made
-# of a short body is many times its size.
+# Limits on the characters of all remembered bodies, and on their number: the parsed form of a short
+# body is many times its size.
 _MOST_REMEMBERED = 64 * 1024 * 1024
 _MOST_KEYS = 128
 
 
 class Unreadable(ValueError):
-    """The body is not what the protocol describes; it is sent on as it is."""
+    """The body does not follow the protocol; it is sent unchanged."""
 
 
 @dataclass(slots=True, eq=False)
@@ -37,9 +37,10 @@ class Element:
 
     raw: str
     value: Any
-    # What a reader made of it, kept with it.
+    # The result of reading it, cached.
     read: Any = None
-    # Whether a cache mark may be in it: looking for the word once is faster than looking into blocks.
+    # Whether it may contain a cache mark: searching for the word once is faster than searching the
+    # blocks.
     may_be_marked: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -48,9 +49,10 @@ class Element:
 
 @dataclass(slots=True, eq=False)
 class Body:
-    """`before` is the text up to the list's first element, `after` the text behind its last one.
+    """`before` is the text up to the list's first element, `after` the text after its last one.
 
-    `shared` is how many first elements it has in common with `earlier`, the body it was compared with.
+    `shared` is the number of leading elements in common with `earlier`, the body it was compared
+    with.
     """
 
     before: str
@@ -60,7 +62,7 @@ class Body:
     length: int
     earlier: Body | None = None
     shared: int = 0
-    # What a reader made of all elements, kept for the bodies that extend this one.
+    # The result of reading all elements, cached for the bodies that extend this one.
     read: list[Any] = field(default_factory=list)
 
     def text(self, elements: Sequence[str], changed: dict[str, Any] | None = None) -> str:
@@ -95,7 +97,7 @@ class Bodies:
     def _remember(self, key: str, body: Body) -> None:
         alike = self._recent.setdefault(key, [])
         self._recent.move_to_end(key)
-        # A body that another one extends is not needed any more.
+        # A body that another one extends is no longer needed.
         old = body.earlier
         if old is not None and body.shared >= len(old.elements) - 2:
             alike.remove(old)
@@ -112,7 +114,7 @@ class Bodies:
 
 
 def _compared(text: str, alike: Sequence[Body]) -> Body | None:
-    """The body read with the help of the one it shares most elements with."""
+    """Read the body with the help of the one it shares most elements with."""
     best: tuple[int, int, Body] | None = None
     for old in alike:
         if text.startswith(old.before):
@@ -122,7 +124,7 @@ def _compared(text: str, alike: Sequence[Body]) -> Body | None:
     if best is None:
         return None
     shared, place, old = best
-    # What was needed of the one before has been read.
+    # The earlier body is no longer needed.
     old.earlier = None
     elements = list(old.elements[:shared])
     known = {one.raw: one for one in old.elements[shared:]}
@@ -138,7 +140,7 @@ def _compared(text: str, alike: Sequence[Body]) -> Body | None:
 
 
 def _shared(text: str, old: Body) -> tuple[int, int]:
-    """How many first elements the text has in common with a body, and the place behind them."""
+    """The number of leading elements the text shares with a body, and the position after them."""
     place = start = len(old.before)
     count = 0
     for element in old.elements:
@@ -161,7 +163,7 @@ def _shared(text: str, old: Body) -> tuple[int, int]:
 
 
 def _split(text: str, list_key: str) -> Body:
-    """Walk over the top-level object once."""
+    """Walk the top-level object once."""
     fields: dict[str, Any] = {}
     found: Body | None = None
     place = _expect(text, 0, "{")
@@ -170,7 +172,7 @@ def _split(text: str, list_key: str) -> Body:
     while True:
         key, place = _key(text, place)
         if key in fields:
-            raise Unreadable(f"the field {key!r} is there twice")
+            raise Unreadable(f"the field {key!r} occurs twice")
         if key == list_key and text[place : place + 1] == "[":
             elements: list[Element] = []
             start = place = _skip(text, place + 1)
@@ -189,14 +191,14 @@ def _split(text: str, list_key: str) -> Body:
             raise Unreadable(f"there is {sign!r} where a comma should be")
         place = _skip(text, place + 1)
     if _skip(text, place + 1) != len(text):
-        raise Unreadable("there is something behind the body")
+        raise Unreadable("there is something after the body")
     if found is None:
         raise Unreadable(f"there is no list {list_key!r}")
     return found
 
 
 def _elements(text: str, place: int, elements: list[Element], known: dict[str, Element]) -> int:
-    """Read elements from `place` on; the place of the closing bracket."""
+    """Read elements from `place` on; returns the position of the closing bracket."""
     while True:
         place = _skip(text, place)
         value, end = _value(text, place)
@@ -218,12 +220,12 @@ def _fields(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise Unreadable(str(error)) from error
     if not isinstance(fields, dict):
-        raise Unreadable("the body is no object")
+        raise Unreadable("the body is not an object")
     return fields
 
 
 def _replaced(before: str, after: str, key: str, value: Any) -> tuple[str, str]:
-    """Other text for one field, which stands before or behind the list."""
+    """Replace the text of one field, before or after the list."""
     written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     place = _expect(before, 0, "{")
     while place < len(before):
@@ -245,12 +247,12 @@ def _replaced(before: str, after: str, key: str, value: Any) -> tuple[str, str]:
 
 
 def _is_open(before: str, place: int) -> bool:
-    """Whether this bracket is the conversation's, which is not closed in this text."""
+    """Whether this bracket opens the conversation, which is not closed in this text."""
     return not before[place + 1 :].strip()
 
 
 def _skip(text: str, place: int) -> int:
-    """The place behind white space."""
+    """The position after white space."""
     found = _SPACE.match(text, place)
     return found.end() if found else place
 
@@ -270,7 +272,7 @@ def _expect(text: str, place: int, sign: str) -> int:
 
 
 def _key(text: str, place: int) -> tuple[str, int]:
-    """A key, and the place of its value."""
+    """A key, and the position of its value."""
     if text[place : place + 1] != '"':
         raise Unreadable("a key is not in quotes")
     key, place = _value(text, place)

@@ -1,4 +1,4 @@
-"""Who asks: the client, what it says about itself, its model, and what the proxy may do for it."""
+"""The client of a request: what it says about itself, its model, and what the proxy may do for it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SESSION_HEADERS = (
     *(b"x-claude-code-session-id", b"session-id", b"session_id", b"x-session-id"),
     *(b"x-session-affinity", b"x-opencode-session", b"x-reverie-session"),
 )
-# How clients say in a prompt where they work.
+# How clients state their working folder in a prompt.
 _CWD = re.compile(
     r"(?:Primary working directory|Working directory|cwd|<cwd>|\*\*Workspace Directories:\*\*\s*-)"
     r"[:>]?\s*(/[^\n<>\"'`]{1,500})"
@@ -84,7 +84,7 @@ _CLIENTS = (
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The program that asks. `agent` is a known coding agent; `side` a small request beside a chat."""
+    """The program that sent a request. `agent` is a known coding agent; `side` a small request beside a chat."""
 
     name: str
     session: str = ""
@@ -139,7 +139,7 @@ def _session_id(headers: Headers, fields: dict[str, Any]) -> str:
 
 
 def working_folder(head: HeadFields, body: Body) -> Path | None:
-    """The folder that the client says it works in, if it is there."""
+    """The folder that the client says it works in, if it exists."""
     texts = [text.text for text in head.system]
     texts += [json.dumps(element.value, ensure_ascii=False) for element in body.elements[:4]]
     for text in texts:
@@ -155,7 +155,7 @@ def working_folder(head: HeadFields, body: Body) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class ClientModel:
-    """The model that the client asks for: known by name, called by the client alone."""
+    """The model that the client asks for; known by name, and called only by the client."""
 
     name: str
     capabilities: Capabilities

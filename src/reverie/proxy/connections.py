@@ -2,9 +2,9 @@
 """Connections to providers and to clients, straight on the event loop's own transports.
 
 httpx and its usual backend take most of the processor time of a request that only passes through.
-The pool, the HTTP protocol and TLS are the same here; only the layers around them are left out. What
-is written in one round of the event loop goes out in one call of the system, and a client's body is
-not copied on its way.
+The pool, the HTTP protocol and TLS are the same here; only the layers around them are left out.
+What is written in one iteration of the event loop goes out in one system call, and a client's body
+is not copied.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from reverie.proxy.http1 import ProviderPool
 
 Waited: TypeAlias = Literal["woken", "late"]
 
-# A provider that does not read holds up the client once so much is waiting to be written.
+# A provider that does not read blocks the client once this much is waiting to be written.
 _MOST_WAITING = 1024 * 1024
 _MOST_UNREAD = 1024 * 1024
 _KEPT_CONNECTIONS = 64
-# Less than this waits for what is written in the same round of the event loop.
+# Smaller writes are joined with others of the same iteration of the event loop.
 _LITTLE = 16 * 1024
-# The next address of a host is tried beside one that takes so long.
+# When an address takes this long, the host's next address is tried in parallel.
 _NEXT_ADDRESS_SECONDS = 0.25
 
 
@@ -45,7 +45,7 @@ def new_pool(
     """A pool for one address, through the proxy that the environment names for it.
 
     A kept connection that the provider has closed is replaced before anything is written to it. A
-    request that was written is never sent a second time, because both might be billed.
+    request that was written is never sent again, because both might be billed.
     """
     through = _proxy_for(address)
     if through is None:
@@ -116,7 +116,7 @@ class LoopBackend(httpcore2.AsyncNetworkBackend):
 
 
 async def _connected(host: str, port: int) -> socket.socket:
-    """A socket to the first address that answers; a slow one does not hold up the next."""
+    """A socket to the first address that answers; a slow one does not delay the next."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     tries = [partial(_connect, family, address) for family, _, _, _, address in found]
@@ -139,7 +139,7 @@ async def _connect(family: int, address: Any) -> socket.socket:
 
 
 class Gathering:
-    """A transport that writes at once what is written in one round of the event loop."""
+    """A transport that joins all writes of one iteration of the event loop."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -174,7 +174,8 @@ class ClientProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         if not self.cycle.body:
-            # Added to no bytes, the body stays the object it is; uvicorn's own array would copy it.
+            # Added to empty bytes, the body stays the same object; uvicorn's own array would copy
+            # it.
             self.cycle.body = b""  # type: ignore[assignment]
         super().on_body(body)
 
@@ -190,7 +191,7 @@ class Connection(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         self._ended = False
         self._error: Exception | None = None
         self._writable = True
-        # Set while a read or a write waits; the connection is used by one task at a time.
+        # Set while a read or a write is waiting; only one task at a time uses the connection.
         self._waiter: asyncio.Future[Waited] | None = None
 
     # --- the event loop's side ---
@@ -305,7 +306,7 @@ class Connection(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         return self._transport and self._transport.get_extra_info(names.get(info, info))
 
     def _is_readable(self) -> bool:
-        """Whether something came that the event loop has not told yet, such as the connection's end."""
+        """Whether something arrived that the event loop has not reported yet, such as the connection's end."""
         given: socket.socket | None = self.get_extra_info("socket")
         if given is None or given.fileno() < 0:
             return True

@@ -1,8 +1,8 @@
 """One proxied conversation: the client's history goes in, the body to send comes out.
 
-It is a session as the library's `Context` has one, with the same layers, journal and ledger. What a
-layer decides is in the journal before it is sent, and every later request repeats it, so that the
-client, which never sees it, and the provider's cache agree.
+It is a session like that of the library's `Context`, with the same layers, journal and ledger. A
+layer's decision is in the journal before it is sent, and every later request repeats it. So the
+provider's cache stays valid, although the client never sees the decision.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Kept free of recall, so that the layers have some of the patience left.
+# Time that recall may not use, so that some of the client's patience is left for the layers.
 _LAYERS_SECONDS = 0.02
-# A reply or a prompt taken back is the same conversation; more is a branch of it.
+# If at most a reply and a prompt were taken back, it is the same conversation, else a branch.
 _TAKEN_BACK = 3
 
 
@@ -71,7 +71,7 @@ class Conversation:
     switches: ProxySwitches
     snapshot: Snapshot | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    # Set when the bytes that were sent are not those that were recorded.
+    # Set when the sent bytes differ from the recorded ones.
     diverged: bool = False
     _loop: OwnLoop | None = None
     _head: HeadFields | None = None
@@ -102,7 +102,7 @@ class Conversation:
         return self._known
 
     def continues(self, turns: Sequence[Turn]) -> bool:
-        """Whether these turns go on from here, as opposed to leaving from an earlier point."""
+        """Whether these turns continue from here, instead of branching off earlier."""
         known = self.known()
         return shared_turns(known, turns) >= min(len(turns), max(1, len(known) - _TAKEN_BACK))
 
@@ -142,7 +142,7 @@ class Conversation:
     async def shorten(
         self, body: Body, turns: Sequence[Turn], prepared: Prepared, message: str
     ) -> Prepared | None:
-        """The body after a compaction, because the provider refused the last one as too long."""
+        """The body after a compaction, when the provider refused the last one as too long."""
         sizes = too_long(message)
         loop = self._loop
         if sizes is None or loop is None or prepared.ticket != self._ticket or not self.compacts:
@@ -153,7 +153,7 @@ class Conversation:
         return self._written(loop, body, turns)
 
     def observe(self, reply: Reply, prepared: Prepared) -> None:
-        """Record the reply; of a request that another one has overtaken, only its cost."""
+        """Record the reply; for a request that a later one has overtaken, only its cost."""
         loop = self._loop
         if loop is None or prepared.ticket != self._ticket:
             self._book(reply, prepared)
@@ -164,9 +164,9 @@ class Conversation:
             loop.session.recall.replied(reply.text)
 
     async def catch_up(self, turns: Sequence[Turn], head: HeadFields, reply: Reply) -> None:
-        """Take in a request that was sent without new decisions, and its reply.
+        """Record a request that was sent without new decisions, and its reply.
 
-        Nothing is to be done if the client has asked again meanwhile.
+        Does nothing if the client has sent another request meanwhile.
         """
         loop = await self._opened(head)
         if self.diverged or shared_turns(self.known(), turns) < len(loop.known):
@@ -179,7 +179,7 @@ class Conversation:
         loop.session.learn(reply)
 
     def broken_off(self, usage: Usage | None, prepared: Prepared) -> None:
-        """Book what a reply that was broken off has cost at least."""
+        """Record the least that a broken-off reply has cost."""
         if usage is not None:
             empty = Reply("", prepared.asked.request.model, (), "end", usage)
             self._book(empty, prepared)
@@ -195,7 +195,7 @@ class Conversation:
 
     @property
     def compacts(self) -> bool:
-        """Whether layer 4 is ours: the client does not compact by itself."""
+        """Whether layer 4 is ours, because the client does not compact by itself."""
         return self.switches.compaction and not self.client.compacts
 
     # --- opening ---
@@ -216,9 +216,9 @@ class Conversation:
         self._stack.enter_context(session.announce.subscribed(self._hear))
         session.upkeep.on = session.folding.on = session.notes.on = self._on
         if not self._on("compact_by_price"):
-            # The figures of a profile go with compaction by price.
+            # The sizes of a profile apply to compaction by price.
             session.upkeep.policy = Policy()
-        # There is no model of ours to ask, and the client brings every head.
+        # There is no model of ours to ask, and the client sends every head.
         session.upkeep.forks = session.folding.forks = None
         session.upkeep.head = lambda: self._frozen(session.conversation.state.head)
         if not self.switches.learning:
@@ -241,7 +241,7 @@ class Conversation:
         return head
 
     def _on(self, name: str) -> bool:
-        """The layers that run here, of those that are on."""
+        """Whether a layer is on and can run here."""
         layers = self.switches.layers and self.dialect.has_results
         runs = {
             "tool_result_storage": layers and self.client.reads_files,
@@ -279,14 +279,14 @@ class Conversation:
     async def _import(
         self, loop: OwnLoop, turns: Sequence[Turn], messages: Sequence[Message]
     ) -> None:
-        """Take in what the client said up to its last reply: that was sent before, whatever is next."""
+        """Import the client's messages up to its last reply, which were sent before in any case."""
         end = max((i + 1 for i, t in enumerate(turns) if t.message.role == "assistant"), default=0)
         await self._take_in(loop, turns, messages, end)
 
     async def _take_in(
         self, loop: OwnLoop, turns: Sequence[Turn], messages: Sequence[Message], end: int
     ) -> None:
-        """Add the messages up to `end`; other conversations get their turn in between."""
+        """Add the messages up to `end`, letting other conversations run in between."""
         for place in range(shared_turns([one.mark for one in loop.known], turns), end):
             loop.add_new(place, messages[: place + 1])
             await asyncio.sleep(0)
@@ -306,7 +306,7 @@ class Conversation:
             return await memories.ready(max(0.0, seconds - _LAYERS_SECONDS))
 
     def _renew_head(self, loop: OwnLoop, head: HeadFields) -> None:
-        """Record another head when the client changed its system prompt, tools or model."""
+        """Record a new head when the client changed its system prompt, tools or model."""
         if head is self._head or head == self._head:
             return
         self._head = head
@@ -324,7 +324,7 @@ class Conversation:
             conversation.record(HeadFrozen(new))
 
     def _written(self, loop: OwnLoop, body: Body, turns: Sequence[Turn]) -> Prepared:
-        """The assembled request in the client's own words."""
+        """The assembled request in the client's own format."""
         asked = loop.asked
         places = {one.id: i for i, one in enumerate(loop.known)}
         sent = tuple(Sent(m, places.get(m.id)) for m in asked.request.messages)
@@ -344,7 +344,7 @@ class Conversation:
         elements: list[Outgoing],
         asked: Assembled,
     ) -> tuple[str | None, Saving | None]:
-        """The body with the cheaper marks, and what it costs beside the client's own request."""
+        """The body with the cheaper marks, and its cost next to that of the client's own request."""
         costs, now = self._costs, self._now()
         if costs is None:
             return self._text(body, elements, {}), None
@@ -375,7 +375,7 @@ class Conversation:
         return self.app.clock.now()
 
     def _book(self, reply: Reply, prepared: Prepared) -> None:
-        """Put a cost on the ledger without the session."""
+        """Record a cost on the ledger without the session."""
         model = client_model(self.app, self.dialect, prepared.asked.request.model)
         cost = model.prices.cost(reply.usage) if model.prices else None
         entry = Entry(self._now(), MAIN, self.name, model.name, reply.usage, cost)

@@ -1,7 +1,7 @@
-"""What a proxied session costs: the client's own requests and those that are sent, side by side.
+"""What a proxied session costs: the client's own requests and the requests sent, side by side.
 
-Both are counted on a simulated cache of the provider. From that follow the marks that are sent, what
-clearing may cost, and what `reverie proxy savings` shows.
+Both are counted on a simulation of the provider's cache. It decides the marks to send and what
+clearing may cost, and `reverie proxy savings` shows it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from reverie.proxy.turns import Sent, Turn
 if TYPE_CHECKING:
     from reverie.ports import Model
 
-# The part of the client's own cost that ours may be ahead of it, before anything was saved.
+# How far our cost may exceed the client's own before anything was saved, as a share of it.
 ADVANCE = 0.005
 
 
 @dataclass(slots=True)
 class SessionCosts:
-    """The running cost of both ways. `safe`: ours may not get dearer than the client's own."""
+    """The running cost of both. `safe`: ours must not become dearer than the client's own."""
 
     model: Model
     safe: bool
@@ -45,9 +45,9 @@ class SessionCosts:
 
     @property
     def budget(self) -> float | None:
-        """What clearing may cost at once: what was saved so far, and a little more; None: anything.
+        """What clearing may cost at once: the savings so far, and a little more; None: no limit.
 
-        Clearing pays for itself only in a session that goes on, which is not known.
+        Clearing only pays off in a session that continues, which is not known.
         """
         if not self.safe or self.model.prices is None:
             return None
@@ -56,7 +56,7 @@ class SessionCosts:
     def client_request(
         self, turns: Sequence[Turn], asked: Assembled, theirs: ClientMarks | None, now: float
     ) -> Usage:
-        """Count the client's own request, as it would have followed its own earlier ones."""
+        """Count the client's own request, as if it followed its own earlier ones."""
         made = self._unchanged.assemble(asked.request.head, [turn.message for turn in turns])
         own = [Sent(turn.message, i) for i, turn in enumerate(turns)]
         kept = () if theirs is None else chain_marks(theirs, made.chain, turns, own)
@@ -69,7 +69,7 @@ class SessionCosts:
     ) -> bool:
         """Whether to send our marks: they may cost more at once to cost less later."""
         if not theirs.count:
-            # A client without marks pays for everything every time; a single request gains nothing.
+            # A client without marks pays in full every time; a single request gains nothing.
             return self._requests > 0
         cost = self._tried(asked, asked.marks, now)
         if not self.safe or cost <= self._tried(asked, kept, now):
@@ -88,5 +88,5 @@ class SessionCosts:
         return self._price(copy.run(Call(asked.chain, now), tuple(marks)))
 
     def _price(self, usage: Usage) -> float:
-        """In dollars; by the usual ratios where the price is not known."""
+        """In dollars; by the usual ratios if the price is unknown."""
         return (self.model.prices or USUAL_RATES).cost(usage)

@@ -1,8 +1,8 @@
-"""What the proxy knows of each protocol: where the conversation is, how to read and to change it.
+"""What the proxy knows about each protocol: where the conversation is, and how to read and change it.
 
-A request's conversation is a list of JSON elements. Each is read as blocks of ours; what only the
-provider understands is kept as it is. An element is changed only through an `Edit`, and what an edit
-does not name stays as the client wrote it.
+A request's conversation is a list of JSON elements. Each is read as our blocks; what only the
+provider understands is kept unchanged. An element is changed only through an `Edit`, and everything
+else in it stays as the client wrote it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from reverie.proxy.upstream import Family
 
 Wire: TypeAlias = dict[str, Any]
 
-# Text that a client adds to a person's message. It is sent on, but it is not what the person said.
+# Text that a client adds to a person's message. It is forwarded, but the person did not say it.
 _ADDED_BY_CLIENT = (
     *("<system-reminder>", "<environment_context>", "<user_instructions>", "<task-notification>"),
     *("<session_context>", "# AGENTS.md instructions", "<command-message>", "<local-command-"),
 )
 _SYSTEM_ROLES = ("system", "developer")
-# How an empty result is recorded, so that no layer puts words into it.
+# How an empty result is recorded, so that no layer adds text to it.
 _NOTHING = Text("(no output)")
 
 
@@ -52,7 +52,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What changes in one element. `results` are sent in place of the client's, by call id.
+    """The changes to one element. `results` are sent in place of the client's, by call id.
 
     `dropped` holds indices of content blocks that are left out. `marks` are the cache marks of the
     element, by block; None leaves the client's.
@@ -89,7 +89,7 @@ class Dialect:
     edited: Callable[[Wire, Edit], Wire]
     accumulator: Callable[[], Accumulator]
     whole_reply: Callable[[Wire], Reply]
-    # Fields with which the provider, not the request, holds the conversation.
+    # Fields that mean the provider, not the request, holds the conversation.
     held_by: tuple[str, ...] = ()
     system_key: str = ""
     # Whether clearing and storing of tool results is known to work.
@@ -171,7 +171,7 @@ def _block(part: Any, *, of_model: bool) -> Block:
 
 
 def _said(text: str, part: Any, *, of_model: bool) -> Block:
-    """Text as what the person said, unless the client added it."""
+    """Text as the person's words, unless the client added it."""
     added = not of_model and text.lstrip().startswith(_ADDED_BY_CLIENT)
     return _opaque(part) if added else Text(text)
 
@@ -183,7 +183,7 @@ def _opaque(part: Any) -> Opaque:
 
 
 def _result(part: Wire, id_: str, content: Any) -> ToolResult:
-    """A tool's result; parts that are no text or media stand as a placeholder."""
+    """A tool's result; parts that are neither text nor media become placeholders."""
     failed = part.get("is_error") is True
     if content is None or content == "" or content == []:
         return ToolResult(id_, (_NOTHING,), failed)
@@ -290,7 +290,7 @@ def _anthropic_part(part: Any, edit: Edit, index: int) -> Any:
 
 
 def marked(part: Wire, ttl: Ttl | None) -> Wire:
-    """The block with this cache mark alone."""
+    """The block with only this cache mark."""
     plain = {key: value for key, value in part.items() if key != "cache_control"}
     if ttl is None:
         return plain

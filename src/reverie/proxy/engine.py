@@ -1,8 +1,8 @@
 """Prepares each request within the client's patience, and records its reply afterwards.
 
-The work is done in a thread of its own, so that streams go on meanwhile. If anything fails or takes
-too long, the request goes out with what was decided before and nothing new; where even that cannot
-be done, it goes out as it came. The reason is logged, and `reverie doctor` shows it.
+The work is done in a separate thread, so that streams continue meanwhile. If anything fails or
+takes too long, the request is sent with earlier decisions and nothing new; if even that is
+impossible, it is sent unchanged. The reason is logged, and `reverie doctor` shows it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# How long a decision that was begun in time may take to be finished.
+# How long a decision that began in time may take to finish.
 _FINISH_SECONDS = 5.0
 _SHOWN_TROUBLES = 20
 CAP_STATUS = 402
@@ -98,7 +98,7 @@ class ProxyEngine:
         try:
             question = self._questions.read(call)
         except (Unreadable, InputError, ValueError) as error:
-            # What the provider may still understand.
+            # The provider may still understand it.
             self._counts["not read"] += 1
             log.info("a request is passed on unread: %s", error)
             return exchange
@@ -132,11 +132,11 @@ class ProxyEngine:
         return begin(self._close())
 
     def settled(self) -> None:
-        """Wait until every reply that came is recorded."""
+        """Wait until every received reply is recorded."""
         wait(tuple(self._observing))
 
     def warm_up(self) -> Future[None]:
-        """Load what the first request would wait for."""
+        """Load what the first request would otherwise wait for."""
         return begin(self._warm_up())
 
     # --- one request ---
@@ -149,7 +149,7 @@ class ProxyEngine:
         try:
             await asyncio.wait({waiting}, timeout=self.patience)
             if not waiting.done() and not claim.give_up():
-                # It has begun to decide: what it decides must be what is sent.
+                # It has begun to decide, so its decision must be sent.
                 await asyncio.wait({waiting}, timeout=_FINISH_SECONDS)
             if not waiting.done():
                 return self._late(exchange, question, claim)
@@ -198,12 +198,12 @@ class ProxyEngine:
         milliseconds = round(self.patience * 1000)
         self.troubles.note("late", f"nothing was decided within {milliseconds} ms")
         if not claim.give_up() and exchange.conversation is not None:
-            # It decides something that will not have been sent.
+            # Its decision would not match what was sent.
             exchange.conversation.diverged = True
         return self._again(exchange, question)
 
     def _again(self, exchange: _Exchange, question: Question) -> _Exchange:
-        """The request with what was decided before; as it came if that is not possible."""
+        """The request with earlier decisions, or unchanged if that is impossible."""
         self._counts["passed on"] += 1
         found = exchange.conversation
         if found is None or found.snapshot is None or found.diverged or self.switches.shadow:
@@ -219,7 +219,7 @@ class ProxyEngine:
     # --- after the reply ---
 
     def record(self, exchange: _Exchange, *, whole: bool) -> None:
-        """Record the reply in the thread of the layers; nothing waits for it."""
+        """Record the reply in the layers' thread; nothing waits for it."""
         if exchange.question is None:
             return
         work = begin(self._record(exchange, whole=whole))
@@ -261,7 +261,7 @@ class ProxyEngine:
             savings.append(found.app.project, prepared.saving, prices, now, shadow=shadow)
 
     def _book(self, exchange: _Exchange, reply: Reply | None) -> None:
-        """A request that belongs to no conversation of ours is on the ledger, too."""
+        """Record the cost of a request that belongs to no conversation of ours."""
         question = exchange.question
         if question is None:
             return
@@ -277,7 +277,7 @@ class ProxyEngine:
         )
 
     async def shorten(self, exchange: _Exchange, refused: bytes) -> str | None:
-        """The body after a compaction; None if the refusal is about something else."""
+        """The body after a compaction; None if the request was refused for another reason."""
         found, prepared, question = exchange.conversation, exchange.prepared, exchange.question
         if found is None or prepared is None or question is None or self.switches.shadow:
             return None
@@ -333,7 +333,7 @@ class ProxyEngine:
 
 @dataclass(slots=True)
 class _Exchange:
-    """One request on its way; by default exactly as it came."""
+    """One request in progress; by default sent exactly as received."""
 
     engine: ProxyEngine
     call: Call

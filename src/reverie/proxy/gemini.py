@@ -20,7 +20,7 @@ _STOPS: dict[str, StopReason] = {"MAX_TOKENS": "max_tokens", "SAFETY": "refusal"
 def blocks_of(element: Any) -> tuple[Role, list[Block]]:
     """Role and blocks of a content; calls and their results are kept as they are."""
     if not isinstance(element, dict) or not isinstance(element.get("parts"), list):
-        raise InputError("a content is no object with parts")
+        raise InputError("a content is not an object with parts")
     role: Role = "assistant" if element.get("role") == "model" else "user"
     return role, [_block(part) for part in element["parts"]]
 

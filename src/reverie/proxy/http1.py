@@ -1,8 +1,8 @@
-"""One HTTP/1.1 connection to a provider, its replies read by httptools.
+"""One HTTP/1.1 connection to a provider, whose replies are parsed by httptools.
 
 httpcore reads replies with h11, which is written in Python: for a streamed reply that takes more
-processor time than everything else. What arrives together is one piece here, however many chunks
-the provider made of it.
+processor time than everything else. Data that arrives together is one piece here, however many
+chunks the provider sent.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ProviderPool(httpcore2.AsyncConnectionPool):
 
 
 class ProviderConnection(httpcore2.AsyncConnectionInterface):
-    """Opened with its first request; asked by one task at a time."""
+    """Opened with its first request; used by one task at a time."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class ProviderConnection(httpcore2.AsyncConnectionInterface):
             raise
 
     async def released(self, *, reusable: bool) -> None:
-        """The reply has ended; the next request may have the connection if nothing is left of it."""
+        """The reply has ended; the connection may be reused if nothing of the reply is left."""
         if not reusable:
             await self.aclose()
         elif self._state == "active":
@@ -129,7 +129,7 @@ class ProviderConnection(httpcore2.AsyncConnectionInterface):
         if self._state != "idle" or self._stream is None:
             return False
         late = self._expires is not None and time.monotonic() > self._expires
-        # Nothing is to come on an idle connection but its end.
+        # On an idle connection, nothing but its end may arrive.
         return late or bool(self._stream.get_extra_info("is_readable"))
 
     def info(self) -> str:
@@ -156,7 +156,7 @@ async def _send(
 
 
 class _Reply:
-    """One reply as it comes: its head, then the pieces of its body."""
+    """One reply as it arrives: its head, then the pieces of its body."""
 
     def __init__(
         self,
@@ -217,7 +217,8 @@ class _Reply:
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            # What came before the fault goes on to the client first; behind the reply it is surplus.
+            # Data before the fault is forwarded to the client first; data after the reply is
+            # surplus.
             self._surplus = self._whole
             self._fault = httpcore2.RemoteProtocolError(str(error))
 
@@ -240,7 +241,7 @@ class _Reply:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields.append((name, value))
-        # Any other coding would have to be undone, since it is named for one connection alone.
+        # Any other coding would have to be decoded, since it applies to one connection only.
         if name.lower() == b"transfer-encoding" and value.lower() != b"chunked":
             self._fault = httpcore2.RemoteProtocolError(f"the transfer encoding is {value!r}")
 

@@ -1,8 +1,8 @@
-"""Cache marks of the Messages API: the client's, ours, and which of the two cost less.
+"""Cache marks of the Messages API: the client's and ours, and which of the two cost less.
 
-Both ways are tried by the provider's documented rules on a cache as the session has left it. Ours
-are sent while the session costs no more with them than the client's own requests would; the client's
-are kept otherwise, and always where they hold something we do not know. There are never more than
+Both are simulated by the provider's documented rules on the cache as the session left it. Ours are
+sent while the session costs no more with them than the client's own requests would; otherwise the
+client's are kept, and always if they contain anything unknown to us. There are never more than
 four, and longer lives come first.
 """
 
@@ -31,7 +31,7 @@ class ClientMarks:
 
     head: Mapping[tuple[str, int], Ttl]
     messages: Mapping[Place, Ttl]
-    # Whether they hold nothing but what is documented, so that they may be moved.
+    # Whether they contain only what is documented, so that they may be moved.
     movable: bool
 
     @property
@@ -80,7 +80,7 @@ def _is_plain(control: Any) -> bool:
 def chain_marks(
     client: ClientMarks, chain: Chain, turns: Sequence[Turn], sent: Sequence[Sent]
 ) -> tuple[Mark, ...]:
-    """The client's marks as places in the chain that is sent; those of what is gone are left out."""
+    """The client's marks as positions in the chain to send; those of removed blocks are left out."""
     if not client.count:
         return ()
     wanted: dict[tuple[Section, int, int], Ttl] = {
@@ -111,7 +111,7 @@ def chain_marks(
 
 
 def _from_both_ends(count: int) -> Iterator[int]:
-    """All places, from both ends inwards: marks stand in the head and near the end."""
+    """All positions, from both ends inwards: marks are in the head and near the end."""
     for i in range((count + 1) // 2):
         yield i
         if i != count - 1 - i:
@@ -143,7 +143,7 @@ def placed(
 
 
 def _place(turn: Turn, one: Sent, point: Breakpoint) -> Place | None:
-    """Where a block of a sent message stands in the client's element."""
+    """The position of a sent message's block in the client's element."""
     kinds = [block.kind for block in one.message.blocks]
     original = [
         (i, block.kind)

@@ -1,4 +1,4 @@
-"""What goes out for one request: decided once, recorded with its reply, and sent again when time is short."""
+"""What is sent for one request: decided once, recorded with its reply, and repeated when time is short."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Claim:
-    """Decides once whether a request goes out as prepared or as it came.
+    """Decides once whether a request is sent as prepared or unchanged.
 
-    The worker takes it before it changes anything; the waiting side gives up when it has no more
-    patience. Only one of the two can be first.
+    The worker takes it before it changes anything; the waiting side gives up when its time is over.
+    Only one of the two can be first.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What was sent last: enough to send it again without the session."""
+    """The last request sent: enough to repeat it without the session."""
 
     sent: tuple[Sent, ...]
     known: tuple[str, ...]
@@ -49,7 +49,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The body for one request (None: as it came), and what is needed to record its reply."""
+    """The body for one request (None: unchanged), and what is needed to record its reply."""
 
     text: str | None
     asked: Assembled
@@ -58,7 +58,7 @@ class Prepared:
 
 
 def replayed(dialect: Dialect, body: Body, snapshot: Snapshot, *, by_person: bool) -> str | None:
-    """The body with what was decided before and nothing new; None if it does not continue that."""
+    """The body with earlier decisions and nothing new; None if it does not continue the last request."""
     turns = read_turns(dialect, body.elements, by_person=by_person)
     if shared_turns(snapshot.known, turns) < len(snapshot.known):
         return None

@@ -1,4 +1,4 @@
-"""Reads a request: its body, the client that asks, its turns, and the project it works in."""
+"""Reads a request: its body, its client, its turns, and the project the client works in."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_HEADS = 32
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request that was understood. `reworded` if its tools are in a shorter form than they came."""
+    """A parsed request. `reworded` if its tools were shortened."""
 
     dialect: Dialect
     body: Body
@@ -37,22 +37,22 @@ class Question:
     reworded: bool = False
 
     def text(self) -> str:
-        """The request with nothing added."""
+        """The request without additions."""
         return self.body.text([element.raw for element in self.body.elements])
 
 
 @dataclass(slots=True)
 class Questions:
-    """Reads requests, and remembers what later ones of the same conversation share with them."""
+    """Reads requests, and caches what later ones of the same conversation share with them."""
 
     slim: bool = False
     _bodies: Bodies = field(default_factory=Bodies)
     _folders: dict[str, Path | None] = field(default_factory=dict)
-    # By the text before and behind a conversation: a body whose tools are in their short form.
+    # By the text before and after a conversation: a body with shortened tools.
     _heads: dict[tuple[str, str], Body | None] = field(default_factory=dict)
 
     def read(self, call: Call) -> Question | None:
-        """What a request asks; None if it is only to be passed on. Raises Unreadable or InputError."""
+        """Parse a request; None if it should only be forwarded. Raises Unreadable or InputError."""
         encoding = header(call.headers, b"content-encoding").strip().lower()
         raw = decoded(call.body, encoding, _MOST_DECODED)
         if raw is None:
@@ -87,9 +87,9 @@ class Questions:
         return replace(body, before=found.before, after=found.after, fields=found.fields)
 
     def _folder(self, client: Client, head: HeadFields, body: Body) -> Path | None:
-        """Where the client works; it is looked for once in a session.
+        """The client's working folder, determined once per session.
 
-        A small request beside the conversation may come first, and says nothing about that.
+        A small request beside the conversation may come first, and does not say.
         """
         if client.side:
             return self._folders.get(client.session)

@@ -1,7 +1,7 @@
-"""Reads a reply from the bytes of a response while they pass: text, calls and usage.
+"""Reads a reply (text, calls and usage) from the bytes of a response as they pass.
 
-Nothing is held back: the client has each piece before it is read here. A reply that cannot be read
-is not recorded, and the client does not notice.
+Nothing is held back: the client gets each piece before it is read here. An unreadable reply is not
+recorded, and the client does not notice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Plain:
 
 
 class ReplyReader:
-    """Follows one response."""
+    """Reads one response."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -72,13 +72,13 @@ class ReplyReader:
             self.problem = repr(error)
 
     def reply(self) -> Reply | None:
-        """The whole reply, once everything came; None if it cannot be read."""
+        """The whole reply, once complete; None if it cannot be read."""
         if self.problem or self._decompressor is None:
             return None
         try:
             if not self._streamed:
                 return self._dialect.whole_reply(json.loads(bytes(self._rest)))
-            # The last event may come without the blank line behind it.
+            # The last event may lack the blank line after it.
             self._rest += b"\n\n"
             self._events()
             return self._accumulator.reply()
@@ -87,7 +87,7 @@ class ReplyReader:
             return None
 
     def partial_usage(self) -> Usage | None:
-        """What a broken-off stream has cost at least; None if nothing is known."""
+        """The least usage of a broken-off stream; None if unknown."""
         usage = _find_usage(self._first) if self._first else None
         return None if usage is None else Usage(*usage, output=max(1, self._received))
 
@@ -113,7 +113,7 @@ class ReplyReader:
 
 
 def _find_usage(first: dict[str, Any]) -> tuple[int, int, int, int] | None:
-    """Anthropic's first event tells the size of the prompt."""
+    """Anthropic's first event has the size of the prompt."""
     raw = (first.get("message") or {}).get("usage")
     if not isinstance(raw, dict):
         return None

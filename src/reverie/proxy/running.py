@@ -1,4 +1,4 @@
-"""Runs the proxy: its socket, its token, its server, and a client started together with it."""
+"""Runs the proxy: its socket, its token, its server, and a client started with it."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ LOOPBACK = "127.0.0.1"
 TOKEN_VARIABLE = "REVERIE_PROXY_TOKEN"
 STATE = "proxy.json"
 LOG = "proxy.log"
-# A request cannot wait for a model that ranks, nor share its thread with the indexing of the past.
+# A request must not wait for a ranking model, nor share its thread with indexing.
 OVERRIDES = ("models.side=offline", "features.search_past_context=false")
 _SHORTEST_TOKEN = 16
 _SHUTDOWN_SECONDS = 5
 _BACKLOG = 512
 # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of malloc.h.
 _MALLOC_OPTIONS = {-3: 4 * 1024 * 1024, -1: 8 * 1024 * 1024}
-# How long the thread of the layers may hold up the streams, in seconds.
+# How long the layers' thread may hold the interpreter, in seconds.
 _SWITCH_INTERVAL = 0.001
 
 
@@ -98,7 +98,7 @@ def _checked_loopback(host: str) -> bool:
             ipaddress.ip_address(host)
         except ValueError as error:
             raise InputError(
-                f"--listen {host!r} is no address; give one such as 0.0.0.0"
+                f"--listen {host!r} is not an address; give one such as 0.0.0.0"
             ) from error
     return is_loopback(host)
 
@@ -108,10 +108,9 @@ def make_engine(
     *,
     home: Path | None = None,
     overrides: Sequence[str] = (),
-    switches: ProxySwitches | None = None,
 ) -> ProxyEngine:
-    chosen = switches or ProxySwitches.of(app.settings)
-    return ProxyEngine(app, chosen, home=home, overrides=tuple(overrides))
+    switches = ProxySwitches.of(app.settings)
+    return ProxyEngine(app, switches, home=home, overrides=tuple(overrides))
 
 
 def application(app: Workspace, engine: ProxyEngine, listener: Listener) -> ProxyApp:
@@ -139,7 +138,7 @@ def server(app: ASGIApp, ready: Callable[[], None]) -> HttpServer:
 def serve(
     app: Workspace, engine: ProxyEngine, listener: Listener, ready: Callable[[], None]
 ) -> None:
-    """Serve until a signal; what is running is written where `reverie doctor` finds it."""
+    """Serve until a signal, and write a status file for `reverie doctor`."""
     _prepare_process(app)
     _keep_freed_memory()
     engine.warm_up().result()
@@ -157,7 +156,7 @@ def _prepare_process(app: Workspace) -> None:
 def _keep_freed_memory() -> None:
     """Let the C library keep a few megabytes of freed memory, where it has such a setting (glibc).
 
-    Otherwise the pieces of every long body are given back to the system, and its pages are cleared
+    Otherwise the memory of every long body is returned to the system, and its pages are cleared
     again for the next one.
     """
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
@@ -180,7 +179,7 @@ def _announced(app: Workspace, listener: Listener) -> Iterator[None]:
 
 
 def announced(home: Path) -> dict[str, Any] | None:
-    """What the running proxy has written about itself; None if there is none."""
+    """The status file of the running proxy; None if there is none."""
     state = read_json(home / STATE)
     return state if isinstance(state, dict) and isinstance(state.get("url"), str) else None
 
@@ -200,7 +199,7 @@ def client_environment(url: str, token: str = "") -> dict[str, str]:
 
 
 def client_command(command: Sequence[str], url: str) -> list[str]:
-    """The command with what a client takes from no variable."""
+    """The command, with the options that a client does not read from variables."""
     if Path(command[0]).name != "codex":
         return list(command)
     provider = "model_providers.reverie"

@@ -1,7 +1,7 @@
-"""What the proxy saves, per session: the client's own requests against those that were sent.
+"""What the proxy saves, per session: the client's own requests against the requests sent.
 
-Both sides are counted by the simulator of the provider's documented rules, so that they differ in
-nothing but the requests. In shadow mode the second side is what would have been sent.
+Both sides are counted by a simulation of the provider's documented rules, so that they differ only
+in the requests. In shadow mode the second side is what would have been sent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FILE = "proxy.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """One request: what the client's own would have used, and what was sent."""
+    """One request: the usage of the client's own version, and of the one sent."""
 
     session: str
     model: str
@@ -48,12 +48,12 @@ class SessionSavings:
 
     @property
     def tokens(self) -> int:
-        """How many prompt tokens less than the client's own."""
+        """The number of prompt tokens saved."""
         return self.client.prompt - self.ours.prompt
 
     @property
     def share(self) -> float | None:
-        """The part of the client's bill that is saved; negative if ours is dearer."""
+        """The share of the client's bill that is saved; negative if ours is dearer."""
         if not self.client_cost or self.our_cost is None:
             return None
         return 1 - self.our_cost / self.client_cost

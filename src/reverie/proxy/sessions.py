@@ -1,8 +1,8 @@
-"""Which conversation a request belongs to: its client, its project, its session and its branch.
+"""Finds the conversation a request belongs to, by client, project, session and branch.
 
-A client's own session id comes first. Within it, and without one, a conversation is known by its
-first message and then by the digests of all messages: a request that extends a known conversation
-continues it, and one that leaves it at an earlier point is a branch with a name of its own.
+A client's own session id comes first. Within it, or without one, a conversation is recognised by
+its first message and then by the digests of all messages. A request that extends a known
+conversation continues it; one that departs from it earlier is a branch with its own name.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from reverie.workspace import Workspace
 if TYPE_CHECKING:
     from reverie.proxy.dialects import Dialect
 
-# Open conversations keep an index and a journal open; more are closed, the oldest first.
+# Open conversations keep an index and a journal open; beyond this number, the oldest are closed.
 MOST_OPEN = 128
-# Those that were closed keep what they sent last, so that it can be sent again at once.
+# Closed ones keep their last request, so that it can be repeated at once.
 _MOST_KNOWN = 2 * MOST_OPEN
 _MOST_BRANCHES = 99
 
 
 @dataclass(slots=True)
 class Sessions:
-    """The conversations of this proxy. Used by one thread, that of the layers."""
+    """The conversations of this proxy. Used by the layers' thread only."""
 
     home: Path | None
     overrides: tuple[str, ...]
@@ -42,7 +42,7 @@ class Sessions:
     switches: ProxySwitches
     _apps: dict[Path, Workspace] = field(default_factory=dict)
     _open: OrderedDict[tuple[Path, str], Conversation] = field(default_factory=OrderedDict)
-    # The names of conversations that begin alike.
+    # The names of conversations with the same beginning.
     _names: dict[tuple[Path, str], list[str]] = field(default_factory=dict)
 
     def app_of(self, folder: Path | None) -> Workspace:
@@ -75,9 +75,9 @@ class Sessions:
         return self._used(Conversation(app, name, dialect, client, self.switches))
 
     def surplus(self) -> list[Conversation]:
-        """Conversations to close, the least recently used first; those at work are left alone.
+        """Conversations to close, least recently used first, except busy ones.
 
-        They stay known, so that a request for one that is being closed waits until it is.
+        They stay known, so that a request for one that is being closed waits for that.
         """
         opened = [one for one in self._open.values() if one.is_open]
         idle = (one for one in opened if not one.lock.locked() and not one.waiting)
@@ -121,7 +121,7 @@ class Sessions:
 
 
 def base_name(client: Client, first: Turn, *, shadow: bool) -> str:
-    """How a conversation's session is called: its client, the client's id, and its first message."""
+    """The name of a conversation's session, from its client, the client's id, and its first message."""
     digest = hashlib.blake2b(first.mark.encode(), digest_size=4).hexdigest()
     session = plain_name(client.session)[:36] if client.session else ""
     parts = [client.name, session, digest, "shadow" if shadow else ""]

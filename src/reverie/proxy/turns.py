@@ -1,6 +1,6 @@
-"""The elements of a request as turns of a conversation, and the turns as elements to send.
+"""Reads the elements of a request as turns of a conversation, and writes turns as elements.
 
-Both are pure. Reading is remembered with each element, so that a growing conversation is read once.
+Both are pure. Results are cached with each element, so that a growing conversation is read once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NO_EDIT = Edit()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a block stands: the element's index in the request, and the block's in its content."""
+    """The position of a block: the element's index in the request, and the block's in its content."""
 
     element: int
     block: int
@@ -39,12 +39,12 @@ class _Read:
 
 @dataclass(slots=True)
 class _Reading:
-    """What was made of an element: its piece, and the messages of the group it begins."""
+    """The result of reading an element: its piece, and the messages of the group it begins."""
 
     piece: Piece | None
     group: tuple[Element, ...] = ()
     read: tuple[_Read, ...] = ()
-    # The element as it is sent where nothing changes it, the same object in every request.
+    # The element as sent unchanged, the same object in every request.
     unchanged: Outgoing | None = None
 
 
@@ -74,10 +74,10 @@ class Turn:
 
 
 def turns_of(dialect: Dialect, body: Body, *, by_person: bool) -> list[Turn]:
-    """All turns of a body; those of the elements it shares with an earlier one are read already."""
+    """All turns of a body; elements shared with an earlier body are not read again."""
     if not body.read:
         known = [] if body.earlier is None else body.earlier.read
-        # The last shared element may be one message together with the next one.
+        # The last shared element may form one message with the next one.
         while known and known[-1].elements.stop >= body.shared:
             known = known[: bisect_left(known, known[-1].first, key=_first)]
         begin = known[-1].elements.stop if known else 0
@@ -153,7 +153,7 @@ def _read(role: Any, placed: Sequence[tuple[Block, Place]], origin: Origin) -> I
 
 
 def shared_turns(known: Sequence[str], turns: Sequence[Turn]) -> int:
-    """How many first turns are known already, by their digests."""
+    """The number of leading turns that are known, by their digests."""
     for i, (digest, turn) in enumerate(zip(known, turns, strict=False)):
         if digest != turn.mark:
             return i
@@ -211,7 +211,7 @@ def _as_it_came(index: int, element: Element) -> Outgoing:
 class _Writer:
     """Puts elements in order: a message of ours follows the element it belongs to directly.
 
-    Elements without a turn (system messages) stay behind the element they followed.
+    Elements without a turn (system messages) stay after the element they followed.
     """
 
     def __init__(
@@ -230,9 +230,9 @@ class _Writer:
         self._edits = self._all_edits(sent)
         # The others have no turn: system messages, and messages without content.
         self._owned = {index for turn in turns for index in turn.elements}
-        # The next element of the client that was not looked at.
+        # The next element of the client that was not handled yet.
         self._next = 0
-        # Whether the last element with a turn was sent: those behind it go with it.
+        # Whether the last element with a turn was sent; those after it are sent with it.
         self._keeps = True
 
     def add(self, one: Sent) -> None:
@@ -293,7 +293,7 @@ class _Writer:
 
 
 def is_unchanged(found: Sequence[Outgoing], count: int) -> bool:
-    """Whether these are the client's own elements, all of them and as they came."""
+    """Whether these are all of the client's own elements, unchanged."""
     return len(found) == count and all(
         one.index == i and one.edit.empty for i, one in enumerate(found)
     )
@@ -318,5 +318,5 @@ def _merge(edits: dict[int, Edit], elements: Collection[int], more: Edit) -> Non
 
 
 def with_marks(found: Outgoing, marks: Mapping[int, Ttl]) -> Outgoing:
-    """The same element with these cache marks alone."""
+    """The same element with only these cache marks."""
     return replace(found, edit=replace(found.edit, marks=dict(marks)))

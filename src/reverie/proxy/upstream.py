@@ -1,4 +1,4 @@
-"""Sends requests on to a provider: which one, with which headers, and the response as it comes."""
+"""Forwards requests to a provider: which one, with which headers, and the response."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FAMILIES: tuple[Family, ...] = ("anthropic", "openai", "gemini")
 # The header with the proxy's own token; it never reaches a provider.
 TOKEN_HEADER = b"x-reverie-token"
 
-# Headers that belong to one connection (RFC 9110, 7.6.1), and those that are written anew.
+# Headers that belong to one connection (RFC 9110, 7.6.1), and those that we write ourselves.
 _HOP_BY_HOP = frozenset(
     [
         *(b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate"),
@@ -49,7 +49,7 @@ KEPT_SECONDS: float | None = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a request goes: the provider's family, and the target behind its address."""
+    """Where a request goes: the provider's family, and the target after its address."""
 
     family: Family
     target: bytes
@@ -57,7 +57,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Upstreams:
-    """The address of each family; another gateway may stand there."""
+    """The address of each family, which may be another gateway."""
 
     addresses: dict[Family, httpx2.URL]
 
@@ -95,7 +95,7 @@ class Upstreams:
 
     @cached_property
     def _places(self) -> dict[Family, tuple[bytes, bytes, Callable[..., httpcore2.URL]]]:
-        """The host, the beginning of each target, and what makes a URL, for each family."""
+        """The host, the prefix of targets, and the parts of a URL, for each family."""
         return {family: _place(address) for family, address in self.addresses.items()}
 
     def pools(self) -> dict[Family, httpcore2.AsyncConnectionPool]:

@@ -1,7 +1,7 @@
-"""What a question wants to hear, a person or a day or a number, and whether a memory tells such a thing.
+"""The kind of answer a question asks for (a person, a day, a number …), and whether a memory offers one.
 
-"Who approves the banner?" is hardly answered by a memory that names no person. Only the form is looked
-at: a memory that has a number may have another one.
+A memory that names no person hardly answers "Who approves the banner?". Only the form is checked: a
+memory with a number may have the wrong one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-# What the term of such a kind begins with; no word does.
+# The prefix of a kind's term; no word begins with it.
 _MARK = "za"
 
 _ASKED = {
@@ -22,7 +22,7 @@ _ASKED = {
     "rule": r"^(?:and |so )?(?:can|may|should|must|am i|are we|is it|do i|do we|could|shall|darf|dürfen|peut|puis|puedo|mag)\b"
     r"|\b(?:allowed|ok(?:ay)? to|(?:may|can|should) (?:i|we))\b",
 }
-# Words that tell such a thing; a digit and a clock time do, too.
+# Words that offer an answer of each kind; digits and clock times do, too.
 _TOLD = {
     "when": """
         monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday fridays saturday saturdays
@@ -61,30 +61,30 @@ _WANTED = {kind: re.compile(form, re.IGNORECASE) for kind, form in _ASKED.items(
 
 
 def wanted(question: str) -> frozenset[str]:
-    """What a question asks for, as terms; none for most that begin with "what"."""
+    """The kinds of answer a question asks for, as terms; none for most that begin with "what"."""
     return frozenset(_MARK + kind for kind, form in _WANTED.items() if form.search(question))
 
 
 def offered(text: str) -> frozenset[str]:
-    """What a memory has to tell, as terms."""
+    """The kinds of answer a memory offers, as terms."""
     said = set(_WORD.findall(text.lower()))
-    return frozenset(_MARK + kind for kind in _WORDS if _tells(kind, said, text))
+    return frozenset(_MARK + kind for kind in _WORDS if _offers(kind, said, text))
 
 
 def offers(asked: frozenset[str], text: str) -> bool:
-    """Whether a text tells one of the things asked for; quicker than all that it tells."""
+    """Whether a text offers one of the kinds asked for; faster than computing all it offers."""
     said = set(_WORD.findall(text.lower()))
-    return any(_tells(kind.removeprefix(_MARK), said, text) for kind in asked)
+    return any(_offers(kind.removeprefix(_MARK), said, text) for kind in asked)
 
 
-def _tells(kind: str, said: set[str], text: str) -> bool:
+def _offers(kind: str, said: set[str], text: str) -> bool:
     return not _WORDS[kind].isdisjoint(said) or (
         kind in _FORMS and _FORMS[kind].search(text) is not None
     )
 
 
 def fits(asked: frozenset[str], terms: Sequence[str]) -> float:
-    """1 when a memory has what was asked for, -1 when it has not, 0 when nothing is known."""
+    """1 if a memory offers what was asked for, -1 if it does not, 0 if that is unknown."""
     if not asked or _KINDS.isdisjoint(terms):
         return 0.0
     return -1.0 if asked.isdisjoint(terms) else 1.0

@@ -26,14 +26,14 @@ from reverie.recall.queries import Query
 from reverie.recall.search import Ranked
 from reverie.text.words import fold, plain_words, said_once
 
-# How many of those left out are reported with a reason.
+# How many of the omitted candidates are reported with a reason.
 _REPORTED = 20
 
 
 def answer(
     connection: sqlite3.Connection, found: Sequence[Ranked], asked: Question, limit: int
 ) -> Results:
-    """The best of a collection in its order; of several, by the chance of being a good match."""
+    """The best of one collection in its own order; the best of several by their chance of being a good match."""
     hits: list[Hit] = []
     left_out: list[LeftOut] = []
     for ranked in found:
@@ -89,7 +89,7 @@ def _hits(
 
 
 def _texts(connection: sqlite3.Connection, candidate: Candidate) -> tuple[str, ...]:
-    """A memory's title, description and passage, which often say the same; of a message its text."""
+    """A memory's title, description and passage, which often say the same; a message's text."""
     row = connection.execute(
         "SELECT coalesce(m.name, ''), coalesce(m.description, ''), p.text "
         "FROM passages p LEFT JOIN memories m ON m.source = p.source WHERE p.id = ?",
@@ -148,7 +148,7 @@ _WORDS = {
 
 
 def _why(signals: dict[str, float], tie: str, candidate: Candidate, asked: Question) -> str:
-    """The reasons in words, strongest first, then what a reader must know."""
+    """The reasons in words, strongest first, then the caveats."""
     strong = sorted((name for name in signals if signals[name] > 0), key=lambda n: -signals[n])
     reasons = [_WORDS[name] for name in strong if name in _WORDS]
     if tie:
@@ -163,7 +163,7 @@ def _label(candidate: Candidate, asked: Question) -> str:
 
 
 def _sessions(ranked: Ranked) -> list[SessionHit]:
-    """Sessions, best first, by what their user said and each signal's best message."""
+    """Sessions, best first, by what their user said and by the best message of each signal."""
     if ranked.collection != "episodes":
         return []
     places: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Whether to look for memories, whether one still matches the working tree, and how it is shown."""
+"""Whether to search for memories, whether one still matches the working tree, and how it is shown."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from reverie.memory.format.topic import Anchor, Topic
 
 MOST_FILES = 5
 MOST_SESSION_BYTES = 60_000
-# Of a long message, so many characters of its beginning and of its end are asked about: what lies
-# between is mostly pasted, and the time a search takes grows with it.
+# How many characters of the beginning and the end of a long message are searched for. The middle is
+# mostly pasted, and search time grows with the text.
 END = 2_000
 
 _WORD = re.compile(r"\w+", re.UNICODE)
@@ -32,7 +32,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]"
 
 @dataclass(slots=True)
 class Surfaced:
-    """The memories this session was given already; reset when the conversation is compacted."""
+    """The memories this session was already given; reset when the conversation is compacted."""
 
     files: set[str] = field(default_factory=set)
     bytes: int = 0
@@ -48,7 +48,7 @@ class Surfaced:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Look for memories that help with this."""
+    """Search for memories that help with this text."""
 
     question: str
 
@@ -79,7 +79,7 @@ def _ends(text: str) -> str:
     return text if len(text) <= 2 * END else f"{text[:END]}\n{text[-END:]}"
 
 
-# Larger files are not read to compare them: their absence is all that is checked.
+# Larger files are not compared, only checked for existence.
 _LARGEST = 1_000_000
 
 
@@ -123,7 +123,7 @@ def _compare(anchor: Anchor, name: str, symbol: str, path: Path) -> str | None:
 
 
 def recalled(topic: Topic, path: Path, project: Path, now: datetime) -> Recalled:
-    """A memory as it is shown: whose it is, its age and standing, what the working tree says of it."""
+    """A memory as it is shown: its owner, age and status, and warnings from the working tree."""
     moment = _moment(topic.updated or topic.created) or _changed(path)
     notes = (*labels(topic, now), *check(topic.anchors, project))
     whose = SCOPE_ORIGINS[split(topic.file)[0]]
@@ -132,7 +132,7 @@ def recalled(topic: Topic, path: Path, project: Path, now: datetime) -> Recalled
 
 
 def labels(topic: Topic, now: datetime) -> tuple[str, ...]:
-    """What a reader must know of a memory's standing before believing it."""
+    """Caveats about a memory's status."""
     found = []
     if topic.archived:
         found.append(f"Archived on {topic.archived}; kept, but no longer in use.")

@@ -1,4 +1,4 @@
-"""Candidates for a question: what is asked, which passages its options allow, and what is known of each."""
+"""Candidates for a question: the question itself, the passages its options allow, and the data of each."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
     from reverie.ports import WordVectors
 
-# How many candidates each signal brings; of memories, where few are wanted.
+# How many candidates each signal contributes; the second is for memories when few hits are wanted.
 POOL = 150
 SMALL_POOL = 30
-# For a selector model, which is shown so many.
+# The same for a selector model, which is shown more.
 MOST_POOL = 200
 FEW_WANTED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, seen from when, and what is known about use."""
+    """A question, the time it is asked from, and the use counts."""
 
     query: Query
     now: float
@@ -39,13 +39,13 @@ class Question:
     uses: Mapping[str, int] = field(default_factory=dict)
     model: str = ""
     counts: Counts = field(default_factory=Counts)
-    # How many candidates each signal brings.
+    # How many candidates each signal contributes.
     pool: int = POOL
-    # A long message, a sentence at a time, each with its vector; memories are looked for by these.
+    # The sentences of a long message, each with its vector, by which memories are searched.
     parts: tuple[Part, ...] = ()
-    # What the best messages are compared by once more, word by word.
+    # The vectors for comparing the best messages again, word by word.
     words: WordVectors | None = None
-    # What any memory has in common with the vector.
+    # The part of the vector that is common to all memories.
     common: float = 0.0
 
 
@@ -58,15 +58,15 @@ class Part:
 
 
 def pool(collection: Scope, limit: int) -> int:
-    """How many candidates each signal brings where so many hits are wanted."""
+    """How many candidates each signal contributes for this number of hits."""
     few = collection == "memories" and limit <= FEW_WANTED
     return SMALL_POOL if few else max(POOL, min(limit, MOST_POOL))
 
 
-# Not frozen, nor are its parts: there are some hundreds for each question.
+# Not frozen, for speed: each question makes several hundred of these.
 @dataclass(slots=True)
 class Candidate:
-    """A passage that some signal brought, and what it stands for."""
+    """A passage found by some signal, and the data of its source."""
 
     id: int
     source: int
@@ -80,7 +80,7 @@ class Candidate:
 
 
 def archived(connection: sqlite3.Connection, collection: Collection, query: Query) -> set[int]:
-    """Passages of archived memories: only those who ask for them see them."""
+    """Passages of archived memories, which are hidden unless asked for."""
     if collection == "episodes" or query.archived:
         return set()
     rows = connection.execute(
@@ -92,7 +92,7 @@ def archived(connection: sqlite3.Connection, collection: Collection, query: Quer
 def condition(collection: Collection, asked: Question) -> tuple[str, Sequence[object]] | None:
     """The question's options as SQL over `passages p`; None when there are none."""
     query = asked.query
-    # A memory may hold from a later day than it was written: what was known is what was written.
+    # A memory may hold from a later day than it was written; what counts is when it was written.
     known = "p.at" if collection == "episodes" else "coalesce(m.created, p.at)"
     options: list[tuple[str, object]] = [
         ("p.at >= ?", query.after),
@@ -120,7 +120,7 @@ def condition(collection: Collection, asked: Question) -> tuple[str, Sequence[ob
 def newest(
     connection: sqlite3.Connection, among: tuple[str, Sequence[object]], hidden: set[int]
 ) -> list[int]:
-    """Options without words list what fits them, newest first."""
+    """The newest passages that fit the options, for a query without words."""
     rows = connection.execute(
         f"SELECT p.id FROM passages p {among[0]} ORDER BY p.at DESC, p.id LIMIT ?",
         (*among[1], POOL + len(hidden)),

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 Collection = Literal["memories", "episodes"]
 Scope = Literal["memories", "episodes", "both"]
-# (mtime_ns, size, inode): what a scan knows of a file without reading it.
+# (mtime_ns, size, inode): what a scan knows about a file without reading it.
 Signature: TypeAlias = tuple[int, int, int]
 
-# Of a file that is larger (a memory of ours never is) only the beginning is searched.
+# Only the beginning of a larger file is searched; our own memories are never that large.
 LARGEST_TEXT = 64 * 1024
 
 
@@ -83,10 +83,10 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One memory or message that was found, by which signals, and why in words.
+    """One memory or message that was found, with its signals and the reasons in words.
 
-    Hits come in the order of their fused signals; `score` is each one's own chance of being a
-    good match, to be held against `fuse.GOOD_MATCH`.
+    Hits are ordered by their fused signals; `score` is the chance of being a good match, to be
+    compared with `fuse.GOOD_MATCH`.
     """
 
     key: str
@@ -98,13 +98,13 @@ class Hit:
     session: str = ""
     role: str = ""
     at: float | None = None
-    # What a reader must know of a memory's standing: "expired", "from 2027-01-01", "superseded" …
+    # Caveats about a memory's status: "expired", "from 2027-01-01", "superseded" …
     label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that was looked at and not returned, and the reason."""
+    """A candidate that was not returned, and the reason."""
 
     key: str
     score: float
@@ -122,7 +122,7 @@ class SessionHit:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a search found, best first, and how it was found."""
+    """The hits of a search, best first, and how they were found."""
 
     hits: tuple[Hit, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
@@ -134,7 +134,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What an update changed; `problem` says why it could not (the old index still answers)."""
+    """What an update changed; `problem` says why it failed (the old index still works)."""
 
     added: int = 0
     changed: int = 0
@@ -144,7 +144,7 @@ class Refreshed:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """How many passages got a vector, how many wait for one, and why no more of them did."""
+    """How many passages got a vector, how many are waiting, and why it stopped."""
 
     made: int = 0
     left: int = 0

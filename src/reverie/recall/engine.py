@@ -1,9 +1,9 @@
 """The recall engines of a process: everything that recalls from one memory shares its index and model.
 
-Opening an index, reading a directory and loading a model take far longer than a search. So the first
-caller opens an engine, the others lease it, and a few that are not in use stay open for the next caller.
-Searches run in two threads, or on a loop that is there for this: each further thread would take the
-interpreter from the caller's event loop for longer.
+Opening an index, reading a directory and loading a model take far longer than a search. So the
+first caller opens an engine, others lease it, and a few idle ones stay open. Searches run in two
+threads, or on an event loop dedicated to them: each further thread would block the caller's event
+loop for longer.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 INDEX = "index.sqlite"
-# Engines that are not in use and stay open.
+# How many idle engines stay open.
 MOST_IDLE = 4
 WORKERS = 2
-# Recalls that may wait for a thread; a program that asks for more at once is told so.
+# How many recalls may wait for a thread; further ones raise Busy.
 MOST_WAITING = 512
 
 Key: TypeAlias = tuple[object, ...]
@@ -47,11 +47,11 @@ class Busy(ReverieError):
 
 @dataclass(slots=True)
 class Engine:
-    """One memory's index and model, and its directory as it was last read."""
+    """The index and model of one memory, and its directory as last read."""
 
     memory: OpenMemory
     index: RecallIndex
-    # Kept, so that no other model gets its id, which is part of the key.
+    # Kept alive, so that no other object gets its id, which is part of the key.
     embedder: Embedder | None
     look: Look = field(default_factory=Look)
     leases: int = 0
@@ -78,7 +78,7 @@ class Engines:
         *,
         keep: bool = True,
     ) -> Iterator[Engine]:
-        """The engine of a memory; `keep` it after the last lease, until others need its place."""
+        """Lease the engine of a memory; `keep` it open after the last lease, until its place is needed."""
         key = (*((part.scope, part.place) for part in memory.parts), id(embedder))
         with self._lock:
             engine = self._open.get(key) or self._opened(key, memory, embedder, words)
@@ -94,7 +94,7 @@ class Engines:
                 self._close_idle(MOST_IDLE)
 
     def close(self) -> None:
-        """Close the engines that are not in use."""
+        """Close idle engines."""
         with self._lock:
             self._close_idle(0)
 
@@ -116,7 +116,7 @@ atexit.register(ENGINES.close)
 
 
 class Workers:
-    """The threads in which searches run, and how many wait for one."""
+    """The threads that run searches, and the number of waiting searches."""
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
@@ -129,7 +129,7 @@ class Workers:
         self._in_place = loop
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run in one of the threads; raises Busy where too many wait."""
+        """Run in one of the threads; raises Busy if too many are waiting."""
         if asyncio.get_running_loop() is self._in_place:
             return work()
         with self._lock:

@@ -1,4 +1,4 @@
-"""Messages in the index: each with the terms of its neighbours, so that a reply finds its question."""
+"""Messages in the index, each with its neighbours' terms, so that a question also finds its reply."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from reverie.recall.documents import Episode, Refreshed, Signature
 from reverie.recall.topics import drop_vector, expect_vector, plain, signature_text
 from reverie.text import words
 
-# How many messages before and after lend their words to one.
+# How many messages before and after contribute their words.
 REACH = 2
-# A neighbour lends its beginning: a page of output would drown what stands beside it.
+# Only the beginning of a neighbour counts: a page of output would drown the message itself.
 _LENT_TERMS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A message, or a piece of a long one, as it stands in its session."""
+    """A message, or a piece of a long one, at its place in the session."""
 
     id: int
     position: int
@@ -50,7 +50,7 @@ def known(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def departs(connection: sqlite3.Connection, session: str, messages: Iterable[Episode]) -> bool:
-    """Whether messages that were read from a transcript were removed from it or changed."""
+    """Whether messages already read from a transcript were since removed or changed."""
     rows = connection.execute(
         "SELECT p.key, p.text FROM passages p JOIN sources s ON s.id = p.source "
         "WHERE s.collection = 'episodes' AND s.name = ? ORDER BY p.position",
@@ -75,7 +75,7 @@ def append(
     signature: Signature,
     stamp: int,
 ) -> Refreshed:
-    """Add the messages of a session that are not there yet, in the order they come."""
+    """Add the messages of a session that are not in the index yet, in order."""
     source = _source(connection, session, signature)
     seen = {
         row[0] for row in connection.execute("SELECT key FROM passages WHERE source = ?", (source,))
@@ -87,7 +87,7 @@ def append(
     if not fresh:
         return Refreshed()
     tail = _rows(connection, source)[-2 * REACH :]
-    # The last messages get new neighbours: their words are taken back and put in again below.
+    # The last messages get new neighbours, so their words are removed here and added again below.
     for row in tail[-REACH:]:
         _unindex(connection, tail, row)
         drop_vector(connection, row.id, stamp)

@@ -13,7 +13,7 @@ from reverie.text.words import fold
 
 DAY = 86_400.0
 
-# In standard deviations of the fused score: enough to settle a draw, or to sink what is outdated.
+# In standard deviations of the fused score: enough to break a tie, or to sink an outdated memory.
 _SUPERSEDED = -1.5
 _EXPIRED = -1.0
 _NOT_YET = -0.5
@@ -29,7 +29,7 @@ _TYPES: Mapping[str, float] = {"feedback": 0.1, "user": 0.05}
 
 @dataclass(slots=True)
 class Priors:
-    """What a memory's frontmatter says about its worth."""
+    """The fields of a memory's frontmatter that affect its rank."""
 
     type: str | None
     created: float | None
@@ -41,7 +41,7 @@ class Priors:
     archived: bool
 
     def label(self, now: float) -> str:
-        """What a reader must know before relying on it."""
+        """A caveat for the reader."""
         if self.archived:
             return "archived"
         if self.superseded:
@@ -73,12 +73,12 @@ def prior(standing: Priors, now: float, uses: int, *, former: bool = False) -> f
     return total + min(_MOST_USE, _USE * math.log1p(max(0, uses)))
 
 
-# A tie that this many memories share says nothing about any two of them.
+# A tie shared by this many memories is not informative.
 COMMON = 50
 
 
 def ties(doc: MemoryDoc) -> set[str]:
-    """What connects a memory with others: its entities, its links, and the names others link it by."""
+    """A memory's connections: its entities, its links, and the names others link it by."""
     stem = doc.file.removesuffix(".md")
     names = {doc.file, stem, stem.rpartition("/")[2], doc.name}
     return (
@@ -96,7 +96,7 @@ def _target(link: str) -> str:
 def neighbours(
     connection: sqlite3.Connection, strengths: Mapping[int, float]
 ) -> dict[int, tuple[float, str]]:
-    """Sources connected with the given ones: how strongly, and by what."""
+    """Sources connected with the given ones, with the strength and the tie."""
     found: dict[int, tuple[float, str]] = {}
     for source, strength in strengths.items():
         for tie in _ties_of(connection, source):
@@ -155,8 +155,8 @@ class Weights:
 
 
 WEIGHTS: Mapping[Collection, Weights] = {
-    # Signals of memories are log odds already (`relevance`). A memory may speak of March without
-    # having been written then: its time counts less.
+    # Signals of memories are log odds already (`relevance`). A memory may be about March without
+    # having been written then, so its time counts less.
     "memories": Weights(
         semantic=1.0,
         session_lexical=0.0,
@@ -211,17 +211,17 @@ SESSION_WEIGHTS = Weights(
 # Without vectors, words of the best message count, too, up to a limit.
 SESSION_WEIGHTS_OF_WORDS = replace(SESSION_WEIGHTS, lexical=1.0)
 SESSION_LIMIT = 2.0
-# The messages that speak for their session.
+# How many of its best messages count for a session.
 _SPOKESMEN = 3
-# So few that each must be judged by itself rather than against the others.
+# With this few candidates, each is judged by itself instead of against the others.
 _FEW = 10
 
 
 def z_scores(values: Sequence[float]) -> list[float]:
     """How many standard deviations each value is above the mean.
 
-    One that says nothing (0) is among them, so that an only candidate can stand out; among many it
-    counts for less.
+    A neutral value (0) is included, so that a single candidate can stand out; among many it has
+    little effect.
     """
     if not values:
         return []
@@ -246,7 +246,7 @@ def session_scores(sessions: Sequence[int], values: Sequence[float]) -> list[flo
 
 
 def limited(score: float) -> float:
-    """Words as evidence for a session: no outlier outweighs everything else."""
+    """A bounded word score for a session, so that no outlier outweighs everything else."""
     return SESSION_LIMIT * math.tanh(score / SESSION_LIMIT)
 
 
@@ -262,11 +262,11 @@ def fused(signals: Signals, weights: Weights, count: int) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Turns a fused score and two absolute figures into the probability of a good match.
+    """Turns a fused score and two absolute measures into the probability of a good match.
 
-    Fused scores only compare the candidates of one question, and the more rivals there are, the
-    further one can stand out: they count by how far that is. How much of the question's words a
-    candidate covers, and how alike it is at all, tells whether it is worth showing.
+    Fused scores only compare the candidates of one question, and with more rivals one can stand out
+    further, so they are scaled by that. The share of the question's words that a candidate covers,
+    and its similarity, decide whether it is worth showing.
     """
 
     offset: float
@@ -285,10 +285,10 @@ _MOST_RIVALS = 100
 
 
 def rivals(candidates: int, size: int) -> int:
-    """The scores a candidate is compared with: the others', and the rest of a collection that is not small.
+    """The scores a candidate is compared with: the others', and in a larger collection those of the rest.
 
-    In a large one a single word in common brings one candidate, which proves nothing; in a small
-    one it may well be the right one.
+    In a large one, a single word in common finds a candidate, which proves nothing; in a small one
+    it may well be the right one.
     """
     return min(max(candidates, size - _FEW, 1), _MOST_RIVALS)
 
@@ -298,14 +298,15 @@ def rivals(candidates: int, size: int) -> int:
 BY_WORDS = Calibration(offset=-4.945, fused=4.371, coverage=3.509, likeness=0.0)
 CALIBRATIONS: Mapping[str, Calibration] = {
     "": BY_WORDS,
-    # That of the static model before it, moved to the mean and spread of this one's cosines.
+    # The calibration of the previous static model, moved to the mean and spread of this one's
+    # cosines.
     "potion-base-8m-int8": Calibration(-8.098, 2.963, 1.463, 6.617),
     "arctic-embed-s-int8": Calibration(-10.413, 2.928, 2.831, 8.246),
 }
-# Cosines of another model mean something else: a model that is not here is judged by the words it
-# covers and by its order alone (fitted with arctic, without cosines).
+# Cosines are specific to a model: any other model is judged by word coverage and order only (fitted
+# with arctic, without cosines).
 ANY_MODEL = Calibration(offset=-5.62, fused=3.335, coverage=4.652, likeness=0.0)
 
 
-# Below this chance, nothing is better than something.
+# Below this chance, showing nothing is better.
 GOOD_MATCH = 0.3

@@ -1,4 +1,4 @@
-"""What another embedding model would find in your own memories: the same probes put to each."""
+"""What another embedding model would find in your own memories, by the same probes for each."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from reverie.text.words import query_words
 if TYPE_CHECKING:
     from reverie.ports import Embedder
 
-# A slow model reads some four thousand memories in a minute; so many tell enough.
+# A slow model reads about four thousand memories in a minute; this many are enough.
 MOST = 400
 _SHOWN = 5
-# Of a memory's own words, a probe has so many at most: people ask by some of them.
+# The most words of a memory in one probe: people ask by some of its words.
 _ASKED = 3
 
 
@@ -34,7 +34,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Of a model: how many probes there were, and for how many the memory came first, came, was shown."""
+    """The result of a model: the number of probes, and for how many the memory was first, found, shown."""
 
     model: str
     probes: int
@@ -44,12 +44,12 @@ class Found:
 
 
 def probes(docs: Sequence[MemoryDoc]) -> list[Probe]:
-    """The cues of each memory, and a question by its less telling words."""
+    """The cues of each memory, and a question from its less informative words."""
     made = []
     for doc in docs:
         made += [Probe(cue, doc.file) for cue in doc.cues]
         words = [word.word for word in query_words(f"{doc.name} {doc.description}")]
-        # Long words are mostly the rare ones, which a person who has forgotten it would not ask by.
+        # Long words are mostly rare ones, which a person who forgot the memory would not use.
         common = sorted(
             sorted(words, key=len)[: max(2, len(words) // 2)][-_ASKED:], key=words.index
         )
@@ -64,7 +64,7 @@ def compare(
     now: float,
     progress: Callable[[str], None] = lambda name: None,
 ) -> list[Found]:
-    """What each model finds in the newest memories; cues are asked by, so they are not indexed."""
+    """What each model finds in the newest memories; cues serve as probes, so they are not indexed."""
     kept = sorted(docs, key=lambda doc: -(doc.created or 0.0))[:MOST]
     asked = probes(kept)
     plain = [replace(doc, cues=()) for doc in kept]

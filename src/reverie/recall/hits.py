@@ -29,7 +29,7 @@ class Shown:
 
     hit: Hit
     good: bool
-    # Whether it was looked up, by a filter, a phrase or keywords, so that its score says little.
+    # Whether it was found by a filter, a phrase or keywords, so that its score means little.
     looked_up: bool = False
     id: str = ""
     replaced_by: str = ""
@@ -59,7 +59,7 @@ class Shown:
         }
 
 
-# So few words are looked up, not asked.
+# Up to this many words are a lookup, not a question.
 _FEW_WORDS = 2
 
 
@@ -81,7 +81,7 @@ def read_hits(
     now = as_of or datetime.fromtimestamp(app.clock.now(), UTC)
     query = parse(question)
     words = " ".join(query.text.split())
-    # Messages come in an order that tells more than their scores.
+    # The order of messages means more than their scores.
     by_score = bool(words) and any(hit.collection == "memories" for hit in found.hits)
     shown = []
     for hit in sorted(found.hits, key=lambda hit: -hit.score) if by_score else found.hits:

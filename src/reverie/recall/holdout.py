@@ -1,7 +1,7 @@
 """The holdout: a share of sessions gets no recalled memories, so that their effect can be measured.
 
-Which sessions is decided by a hash of their name, once, when they start. The decision is written
-down: a session keeps its arm when the setting changes, and the comparison knows both arms.
+Which sessions is decided by a hash of their name, once, when they start. The decision is recorded:
+a session keeps its arm when the setting changes, and both arms are known for the comparison.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def arms(app: Workspace) -> dict[str, Arm]:
 def _record(app: Workspace, session: str, arm: Arm, share: float) -> None:
     path = app.project.folder / FILE
     line = dump({"session": session, "arm": arm, "at": app.clock.now(), "share": share}) + b"\n"
-    # An arm that cannot be written down is not compared; the session goes on.
+    # An arm that cannot be recorded is not compared; the session continues.
     with suppress(OSError):
         make_private(path.parent)
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,7 +1,7 @@
-"""The recall index: refreshed from the files, asked in plain words; its failures never stop a session.
+"""The recall index: refreshed from the files, and searched in plain words; its failures never stop a session.
 
 Whatever happens to its file (deleted, damaged, full disk, another writer), a search returns what it
-can and an update says why it did nothing; the files themselves are the truth.
+can, and an update says why it did nothing. The memory files are authoritative.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _WRITE_BATCH = 2_000
-# Portions of vectors that an update makes itself; the rest waits for `embed`.
+# How many portions of vectors an update computes itself; the rest waits for `embed`.
 _PORTIONS = 4
 _T = TypeVar("_T")
 FOLLOWED = "followed"
-# Set when nothing is known of files that went away, until all of them were compared.
+# Set when removed files may be unknown, until all files have been compared.
 UNSURE = "unsure"
 
 
@@ -74,15 +74,15 @@ class RecallIndex:
         busy_seconds: float = BUSY_SECONDS,
         words: WordVectors | None = None,
     ) -> RecallIndex:
-        """The index at a path; made when it is first needed. No embedder: words alone.
+        """Open the index at a path; it is created when first needed. Without an embedder, it uses words only.
 
-        With the vectors of `words` the best messages are compared word by word.
+        With the vectors of `words`, the best messages are compared word by word.
         """
         return cls(Shadow(path, busy_seconds), embedder, words)
 
     @property
     def folder(self) -> Path:
-        """Where the index lies, and what is kept beside it."""
+        """The folder of the index and of the files beside it."""
         return self._shadow.path.parent
 
     def close(self) -> None:
@@ -94,15 +94,15 @@ class RecallIndex:
     def refresh(
         self, listing: Mapping[str, Signature], read: Callable[[str], MemoryDoc | None]
     ) -> Refreshed:
-        """Follow a scan: read what changed, drop what is gone, leave the rest alone."""
+        """Follow a scan: read changed files and drop removed ones."""
         return self._updated(lambda: self._refresh(listing, read))
 
     def followed(self) -> str:
-        """Up to where the changes of a large directory are in the index."""
-        return self._told(lambda: read_meta(self._shadow.connection(), FOLLOWED) or "", "")
+        """The position up to which the changes of a large directory are indexed."""
+        return self._read(lambda: read_meta(self._shadow.connection(), FOLLOWED) or "", "")
 
     def follow(self, changes: Changes, read: Callable[[str], MemoryDoc | None]) -> Refreshed:
-        """Bring changes in, in one transaction with how far they were followed."""
+        """Index changes, and record the new position in the same transaction."""
         docs = [doc for file in changes.changed if (doc := read(file)) is not None]
         there = {doc.file for doc in docs}
         gone = [*changes.gone, *(file for file in changes.changed if file not in there)]
@@ -119,8 +119,8 @@ class RecallIndex:
         return self._updated(lambda: self._written(work), portions=1)
 
     def forget_others(self, files: Callable[[], Iterable[str]]) -> Refreshed:
-        """Take out what is not among the files there are, where changes alone could not tell."""
-        if not self._told(lambda: read_meta(self._shadow.connection(), UNSURE), None):
+        """Remove files that no longer exist, where the changes alone could not show that."""
+        if not self._read(lambda: read_meta(self._shadow.connection(), UNSURE), None):
             return Refreshed()
         there = set(files())
         gone = [file for file in self.files() if file not in there]
@@ -133,19 +133,19 @@ class RecallIndex:
 
     def missing(self, files: Sequence[str]) -> set[str]:
         """Those of some files that are not in the index."""
-        return self._told(lambda: topics.missing(self._shadow.connection(), files), set(files))
+        return self._read(lambda: topics.missing(self._shadow.connection(), files), set(files))
 
     def files(self) -> dict[str, str]:
         """Indexed files with the signature they were read under, as `topics.signature_text`."""
-        return self._told(lambda: topics.known(self._shadow.connection()), {})
+        return self._read(lambda: topics.known(self._shadow.connection()), {})
 
     def put_many(self, docs: Iterable[MemoryDoc]) -> Refreshed:
-        """Memories that were just written, in one transaction."""
+        """Index memories that were just written, in one transaction."""
         kept = list(docs)
         return self._updated(lambda: self._written(partial(topics.write, docs=kept)))
 
     def forget(self, file: str) -> Refreshed:
-        """One memory that is gone, down to the last byte in the index file."""
+        """Remove one memory, down to the last byte in the index file."""
         return self._updated(
             lambda: self._written(
                 lambda c, s: Refreshed(removed=topics.remove(c, (file,), s)), purge=True
@@ -154,12 +154,12 @@ class RecallIndex:
 
     def sessions(self) -> dict[str, str]:
         """Indexed sessions with the signature of their transcript, as `topics.signature_text`."""
-        return self._told(lambda: episodes.known(self._shadow.connection()), {})
+        return self._read(lambda: episodes.known(self._shadow.connection()), {})
 
     def add_episodes(
         self, session: str, messages: Iterable[Episode], signature: Signature = (0, 0, 0)
     ) -> Refreshed:
-        """Messages of a session; those already there are skipped."""
+        """Add messages of a session, skipping those already indexed."""
         kept = list(messages)
         return self._updated(
             lambda: self._written(lambda c, s: episodes.append(c, session, kept, signature, s)),
@@ -167,14 +167,14 @@ class RecallIndex:
         )
 
     def departs(self, session: str, messages: Iterable[Episode]) -> bool:
-        """Whether a transcript lost or changed messages that were read from it."""
+        """Whether messages read from a transcript were since removed from it or changed."""
         kept = list(messages)
-        return self._told(
+        return self._read(
             lambda: episodes.departs(self._shadow.connection(), session, kept), otherwise=False
         )
 
     def forget_sessions(self, *sessions: str) -> Refreshed:
-        """Sessions that are gone, down to the last byte in the index file."""
+        """Remove sessions, down to the last byte in the index file."""
         return self._updated(
             lambda: self._written(
                 lambda c, s: Refreshed(removed=episodes.remove(c, sessions, s)), purge=True
@@ -182,7 +182,7 @@ class RecallIndex:
         )
 
     def embed(self, portions: int = 1) -> Embedded:
-        """Give passages their vectors, so many portions of them; nothing waits for this."""
+        """Compute the vectors of this many portions of passages; nothing waits for this."""
         if self._embedder is None:
             return Embedded()
         from reverie.recall.vectors import embed_portion
@@ -200,13 +200,13 @@ class RecallIndex:
         return done
 
     def vectors(self) -> Embedded:
-        """How many passages have a vector of this model, and how many wait for one."""
+        """How many passages have a vector of this model, and how many are waiting."""
         if self._embedder is None:
             return Embedded()
         from reverie.recall.vectors import counted
 
         name = self._embedder.name
-        return self._told(lambda: counted(self._shadow.connection(), name), Embedded())
+        return self._read(lambda: counted(self._shadow.connection(), name), Embedded())
 
     def _stale(self, listing: Mapping[str, Signature]) -> tuple[list[str], list[str]]:
         connection = self._shadow.connection()
@@ -215,7 +215,7 @@ class RecallIndex:
             return [], []
         changed, gone = topics.changes(connection, listing)
         if not changed and not gone:
-            # The next scan that looks the same is settled without asking the file.
+            # An identical next scan is recognised without reading the file.
             self._followed = (stamp, dict(listing))
         return changed, gone
 
@@ -225,7 +225,7 @@ class RecallIndex:
         changed, gone = self._stale(listing)
         total = Refreshed()
         for start in range(0, len(changed), _WRITE_BATCH):
-            # Read outside the transaction: other writers wait for our disk, not for our parsing.
+            # Read outside the transaction, so that other writers do not wait for our parsing.
             docs = [doc for file in changed[start : start + _WRITE_BATCH] if (doc := read(file))]
             found = self._written(partial(topics.write, docs=docs))
             total = Refreshed(total.added + found.added, total.changed + found.changed)
@@ -249,26 +249,26 @@ class RecallIndex:
         return result
 
     def _updated(self, work: Callable[[], Refreshed], portions: int = _PORTIONS) -> Refreshed:
-        """A failing update is a reason, not an error: the next one tries again."""
+        """Run an update; a failure is returned as a reason, as the next update tries again."""
         with self._shadow.lock:
             try:
-                done = self._healed(work)
+                done = self._repaired(work)
             except (sqlite3.Error, OSError) as error:
                 log.warning("the recall index was not updated: %s", error)
                 return Refreshed(problem=str(error))
         self.embed(portions)
         return done
 
-    def _told(self, work: Callable[[], _T], otherwise: _T) -> _T:
-        """What the index says of itself; one that cannot be read has nothing to tell."""
+    def _read(self, work: Callable[[], _T], otherwise: _T) -> _T:
+        """Read the index's own state; `otherwise` if it cannot be read."""
         with self._shadow.lock:
             try:
-                return self._healed(work)
+                return self._repaired(work)
             except (sqlite3.Error, OSError) as error:
                 log.warning("the recall index could not be read: %s", error)
                 return otherwise
 
-    def _healed(self, work: Callable[[], _T]) -> _T:
+    def _repaired(self, work: Callable[[], _T]) -> _T:
         try:
             return work()
         except sqlite3.DatabaseError as error:
@@ -297,8 +297,8 @@ class RecallIndex:
         """
         query = queries.read(question) if isinstance(question, str) else question
         if collection != "episodes":
-            query = self._spelt(query)
-        # Outside the lock: a model may take its time.
+            query = self._corrected(query)
+        # Outside the lock: a model may be slow.
         split = queries.parts(query.text) if collection != "episodes" else ()
         texts = tuple(dict.fromkeys((query.text, *split)))
         rows, notes = self._vectors(texts)
@@ -320,21 +320,21 @@ class RecallIndex:
         )
         with self._shadow.lock:
             try:
-                found = self._healed(lambda: self._search(asked, chosen, limit))
+                found = self._repaired(lambda: self._search(asked, chosen, limit))
             except (sqlite3.Error, OSError) as error:
                 log.warning("the recall index could not be searched: %s", error)
                 return Results(notes=(*notes, f"the index could not be read: {error}"))
         return replace(found, notes=(*notes, *found.notes))
 
-    def _spelt(self, query: Query) -> Query:
-        """A question with its slips corrected towards the words of the memories."""
+    def _corrected(self, query: Query) -> Query:
+        """A question with typing errors corrected towards the words of the memories."""
 
         def work() -> str:
             connection = self._shadow.connection()
             counts = self._counts.follow(int(read_meta(connection, "stamp") or 0))
             return spelling.corrected(query.text, Lookup(connection, TABLES["memories"], counts))
 
-        return replace(query, text=self._told(work, query.text))
+        return replace(query, text=self._read(work, query.text))
 
     def _search(self, question: Question, collections: Sequence[Collection], limit: int) -> Results:
         connection = self._shadow.connection()
@@ -346,12 +346,14 @@ class RecallIndex:
             for collection in collections:
                 matrix = self._matrix(connection, collection)
                 found.append(ranked(connection, collection, asked, matrix))
-            return replace(answer(connection, found, asked, limit), notes=self._told_of(connection))
+            return replace(
+                answer(connection, found, asked, limit), notes=self._replacing_note(connection)
+            )
         finally:
             connection.execute("ROLLBACK")
 
-    def _told_of(self, connection: sqlite3.Connection) -> tuple[str, ...]:
-        """That another model's vectors are being replaced, while that is so."""
+    def _replacing_note(self, connection: sqlite3.Connection) -> tuple[str, ...]:
+        """A note while another model's vectors are being replaced."""
         if self._embedder is None or self._dimensions is None:
             return ()
         from reverie.recall.vectors import replacing
@@ -362,7 +364,7 @@ class RecallIndex:
     def _vectors(
         self, texts: Sequence[str]
     ) -> tuple[Sequence[NDArray[np.float32] | None], tuple[str, ...]]:
-        """A vector for each text of a question; without them, a note on why words have to do."""
+        """A vector for each text of a question; without them, a note on why only words are used."""
         none = [None] * len(texts)
         if self._embedder is None or not texts[0].strip():
             return none, ()
@@ -376,7 +378,7 @@ class RecallIndex:
         return list(rows) if rows.shape[1] else none, ()
 
     def _matrix(self, connection: sqlite3.Connection, collection: Collection) -> Matrix | None:
-        """The vectors to compare with; None when those in the file are not this model's."""
+        """The vectors to compare with; None if those in the file are another model's."""
         if self._embedder is None or self._dimensions is None:
             return None
         from reverie.recall.vectors import Matrix, outdated

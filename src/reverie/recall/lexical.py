@@ -1,4 +1,4 @@
-"""Passages by their words: what FTS5 is asked for a question, within what there is time for."""
+"""Passages by their words: the FTS5 query for a question, within a time budget."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from reverie.text.words import COMPOUND_LENGTH, SHORTEST_PART, QueryWord, spoken
 # Rows one search may score, and rows it may count to know how rare each word is.
 ROW_BUDGET = 5_000
 SCAN_BUDGET = 100_000
-# Rows that groups of words may bring: meaning finds the rest.
+# How many rows groups of words may contribute; meaning finds the rest.
 GROUP_BUDGET = 800
 MOST_WORDS = 24
-# Terms that a word no memory has is compared with.
+# How many terms an unknown word is compared with.
 MOST_NEAR = 2_000
 _LINKING = ("s", "n", "en", "es", "er")
 # A part of a compound is a beginning: it also finds the compounds that begin with it.
@@ -29,7 +29,7 @@ _PREFIX_LENGTH = 5
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The full-text table of a collection, and what a match in each of its columns counts."""
+    """The full-text table of a collection, and the weight of a match in each column."""
 
     words: str
     terms: str
@@ -53,7 +53,7 @@ TABLES: dict[Collection, Table] = {
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of the question as it can be looked up: an expression, and how many rows have it."""
+    """A word of the question as an FTS5 expression, and how many rows have it."""
 
     expression: str
     rows: int
@@ -74,7 +74,7 @@ class Matches:
 
 @dataclass(slots=True)
 class Counts:
-    """How many rows have a term. Counting a common one takes time: it is done once a change."""
+    """How many rows have a term. Counting a common one takes time, so it is done once per change."""
 
     stamp: int = -1
     known: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Where words are looked up: the file, the table, and what is known of its terms."""
+    """The file, the table and the counts in which words are looked up."""
 
     connection: sqlite3.Connection
     table: Table
@@ -122,7 +122,7 @@ class Lookup:
         return [row[0] for row in found]
 
     def written(self, term: str) -> str:
-        """A word with this stem as a memory has it; the stem itself where none is found."""
+        """A word with this stem as some memory has it; the stem itself if none has one."""
         words = self.table.words
         rows = self.connection.execute(
             "SELECT coalesce(m.name, ''), coalesce(m.description, ''), p.text FROM passages p "
@@ -208,7 +208,7 @@ def _lookup(place: Lookup, query: Query) -> list[Word]:
 
 
 def _compound_pieces(place: Lookup, word: QueryWord) -> list[str]:
-    """Compounds that begin or end with the word, and the parts it is itself made of."""
+    """Compounds that begin or end with the word, and the parts that make up the word."""
     term = min(word.terms, key=len)
     if not term.isalpha():
         return []
@@ -237,7 +237,7 @@ def _parts(place: Lookup, word: str) -> tuple[str, ...]:
 
 
 def _rows(connection: sqlite3.Connection, table: Table) -> int:
-    """How many rows a table has: the first number of FTS5's own totals (counting would be slow)."""
+    """The number of rows of a table, from FTS5's own totals (counting would be slow)."""
     found = connection.execute(f"SELECT block FROM {table.words}_data WHERE id = 1").fetchone()
     number = 0
     for byte in (found[0] if found else b"")[:9]:
@@ -254,12 +254,12 @@ def _idf(rows: int, total: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What FTS5 is asked; `floor` is the share of the oldest rows it skips."""
+    """A query for FTS5; `floor` is the share of the oldest rows to skip."""
 
     expression: str
     floor: float = 0.0
     approximate: bool = True
-    # What a match counts.
+    # The weight of a match.
     weight: float = 1.0
 
 
@@ -280,11 +280,11 @@ def _expression(found: Sequence[Word], total: int) -> _Asked:
             others = others[2:]
     everything = _either([word.expression for word in ranking])
     if not needed:
-        # One common word: of the many rows that have it, a share is looked at, the newest.
+        # One common word: of the many rows that have it, look only at the newest.
         return _Asked(everything, floor=1 - ROW_BUDGET / others[0].rows)
     if others:
         return _Asked(_both(_either(needed), everything))
-    # A needed word stands in both halves above and so counts twice; asking once takes half the time.
+    # A needed word is in both halves above and so counts twice; asking once takes half the time.
     return _Asked(_either(needed), weight=2.0)
 
 

@@ -53,7 +53,7 @@ _COMMON = frozenset(
 _CODE = re.compile(
     r"\b(?:[A-Z][A-Z_]{4,}[A-Z0-9]|[A-Za-z]\w*(?:Error|Exception)|[A-Z]{1,4}\d{3,5})\b"
 )
-# Said of every other failure.
+# Words used of any failure.
 _COMMON_CODES = {
     "AssertionError",
     "Exception",
@@ -63,7 +63,7 @@ _COMMON_CODES = {
     "TypeError",
 }
 _COMMON_CODES |= {"ValueError", "ERROR", "FAILED", "FAILURE", "WARNING", "ENOENT"}
-# So many words of an error in a row, of which two carry meaning, are no coincidence.
+# This many words of an error in a row, two of them with meaning, are no coincidence.
 _RUN = 3
 
 
@@ -82,7 +82,7 @@ def command_files(command: str) -> tuple[str, ...]:
 
 
 def error_signs(text: str) -> frozenset[str]:
-    """What an error and a memory about it have in common: codes, and runs of words."""
+    """What identifies an error, and a memory about it: codes, and runs of words."""
     words = [fold(word) for word in re.findall(r"\w+", text)]
     runs = (words[at : at + _RUN] for at in range(len(words) - _RUN + 1))
     telling = (run for run in runs if sum(word not in ENGLISH for word in run) > 1)
@@ -122,7 +122,7 @@ class Mentions:
 
 @dataclass(slots=True)
 class MemoryMentions:
-    """What the memories of a store are about; a memory that did not change is not read again."""
+    """What the memories of a store mention; an unchanged memory is not read again."""
 
     store: TopicReader
     _known: dict[str, tuple[ManifestEntry, Mentions]] = field(default_factory=dict)
@@ -141,12 +141,12 @@ class MemoryMentions:
         return tuple(sorted((f for f, count in shared.items() if count), key=lambda f: -shared[f]))
 
     def _candidates(self, text: str) -> list[ManifestEntry]:
-        """The memories that hold; of a large store those that share words with a text."""
+        """The valid memories; in a large store, only those that share words with a text."""
         entries = self.store.alike(text) if self.store.large else self.store.entries()
         return [entry for entry in entries if entry.listed]
 
     def warm_up(self) -> None:
-        """Read what is not known yet."""
+        """Read all memories that are not cached yet."""
         entries: Sequence[ManifestEntry] = () if self.store.large else self.store.entries()
         for entry in entries:
             self._mentions(entry)
@@ -163,7 +163,7 @@ class MemoryMentions:
 
 @dataclass(slots=True)
 class NewMentions:
-    """Memories about the files and errors of one session: each file and each error is looked up once."""
+    """Memories about the files and errors of one session, each of which is looked up once."""
 
     mentions: MemoryMentions
     project: Path
@@ -179,7 +179,7 @@ class NewMentions:
         return tuple(dict.fromkeys(found))
 
     def about_error(self, lines: Sequence[str]) -> tuple[str, ...]:
-        """The memories about an error, given by the lines that tell of it."""
+        """The memories about an error, given by its lines."""
         error = "\n".join(lines)
         if not error or error in self._met:
             return ()

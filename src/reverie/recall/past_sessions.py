@@ -1,7 +1,7 @@
 """Indexes past conversations, Reverie's and other agents', in bounded steps.
 
-Nothing is lost by stopping anywhere: a transcript counts as read only when all of it is in, and a
-message that is in is not put in again.
+It can stop anywhere without loss: a transcript counts as read only when all of it is indexed, and
+no message is indexed twice.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from reverie.recall.index import RecallIndex
     from reverie.settings.projects import Project
 
-# Every transcript of a project by its session; those that are in the index already are given.
+# Every transcript of a project by its session; the indexed ones are given.
 Listing = Callable[[Mapping[str, str]], Mapping[str, Path]]
 
 # Where sessions of claude-agent-sdk are mirrored, by project and session.
 SDK = "claude-agent-sdk"
-# Ids of messages that hold what was forgotten, beside the index.
+# Ids of messages with forgotten content, stored beside the index.
 FORGOTTEN = "forgotten-messages.json"
-# Messages one step puts in: a few hundredths of a second.
+# Messages indexed in one step: a few hundredths of a second.
 MESSAGES_A_STEP = 200
 # Claude Code says where a session runs within its first lines.
 _FIRST_LINES = 20
@@ -55,14 +55,14 @@ class Progress:
 def conversations(
     project: Project, known: Mapping[str, str], *, user: str | None = None
 ) -> dict[str, Path]:
-    """A project's transcripts: other agents', and ours; of two with one name, ours.
+    """A project's transcripts, other agents' and ours; ours wins if two have one name.
 
-    A user of a program is shown only what lies in their own folder.
+    A user of a multi-user program gets only those in their own folder.
     """
     theirs = () if user is not None else _claude_code(project.root, known)
     found = {path.stem: path for path in theirs}
-    found |= {unquote(path.stem): path for path in _found(project.folder / SDK, "*/*.jsonl")}
-    found |= {path.parent.name: path for path in _found(project.hooks, "*/said.jsonl")}
+    found |= {unquote(path.stem): path for path in below(project.folder / SDK, "*/*.jsonl")}
+    found |= {path.parent.name: path for path in below(project.hooks, "*/said.jsonl")}
     return found | {path.stem: path for path in _transcripts(project.sessions)}
 
 
@@ -75,16 +75,17 @@ def _claude_code(root: Path, known: Mapping[str, str]) -> Iterator[Path]:
     places = claude_config() / "projects"
     for folder in (places / name, *sorted(places.glob(f"{name}-*"))):
         for path in _transcripts(folder):
-            # Sub-agents have files of their own; what they found out is in the conversation.
+            # Sub-agents have their own files; their findings are in the conversation.
             if not path.stem.startswith("agent-") and (path.stem in known or _is_in(path, root)):
                 yield path
 
 
 def _transcripts(folder: Path) -> list[Path]:
-    return _found(folder, "*.jsonl")
+    return below(folder, "*.jsonl")
 
 
-def _found(folder: Path, pattern: str) -> list[Path]:
+def below(folder: Path, pattern: str) -> list[Path]:
+    """The files in a folder that match a pattern, by name; none if it cannot be read."""
     try:
         return sorted(folder.glob(pattern))
     except OSError:
@@ -106,7 +107,7 @@ class EpisodeIndexer:
     def __init__(
         self, index: RecallIndex, listing: Listing, scrubber: Scrubber, current: str = ""
     ) -> None:
-        """`current` is the session that is running: the model knows what is said in it."""
+        """`current` is the running session, which the model knows already."""
         self._scrubber = scrubber
         self._index = index
         self._listing = listing
@@ -115,7 +116,7 @@ class EpisodeIndexer:
         self.problem: str | None = None
 
     def step(self) -> Progress | None:
-        """Do a bounded amount of work; None when everything is indexed, and the next step checks again."""
+        """Do a bounded amount of work; None when everything is indexed. The next step checks again."""
         if self._pass is None:
             self.problem = None
             self._pass = self._work()
@@ -154,7 +155,7 @@ class EpisodeIndexer:
         for start in range(0, len(messages), MESSAGES_A_STEP):
             part = messages[start : start + MESSAGES_A_STEP]
             yield self._went_well(self._index.add_episodes(session, part))
-        # An empty or broken transcript is looked at again when it changes.
+        # An empty or broken transcript is read again when it changes.
         yield self._went_well(self._index.add_episodes(session, (), signature))
 
     def _give_vectors(self, total: int) -> Iterator[Progress]:
@@ -168,7 +169,7 @@ class EpisodeIndexer:
 
 
 def forgotten_messages(folder: Path) -> dict[str, frozenset[str]]:
-    """Messages of transcripts that are not ours to change, and that hold what was forgotten."""
+    """Messages with forgotten content in transcripts that we may not change."""
     known = read_json(folder / FORGOTTEN)
     if not isinstance(known, dict):
         return {}
@@ -183,9 +184,9 @@ def leave_out(folder: Path, session: str, messages: Iterable[str]) -> None:
 
 
 def _messages(path: Path, scrubber: Scrubber) -> list[Episode]:
-    """The messages that people and models wrote, without those of hooks, tools and Reverie.
+    """The messages written by people and models, without those of hooks, tools and Reverie.
 
-    Other agents' transcripts hold what they were told: the index must not hold a secret of theirs.
+    Other agents' transcripts may contain secrets, which the index must not.
     """
     with suppress(TranscriptError):
         return list(_episodes(transcripts.load(path).records, scrubber))

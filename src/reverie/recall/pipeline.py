@@ -65,7 +65,7 @@ SCHEMA = json.dumps(
 def selection_request(
     model: Model, question: str, shortlist: Sequence[ManifestEntry], tools: Sequence[str]
 ) -> Request:
-    """One small request of its own: nothing of the conversation but the message goes with it."""
+    """A small separate request that contains only the message, nothing else of the conversation."""
     used = f"\n\nTools in use: {', '.join(tools)}" if tools else ""
     text = f"Message:\n{question}{used}\n\nNotes:\n{manifest.render(shortlist)}"
     can = model.capabilities
@@ -77,7 +77,7 @@ def selection_request(
 
 
 def parse_selection(reply: str, shortlist: Sequence[ManifestEntry], most: int) -> tuple[str, ...]:
-    """The chosen names that exist, each once, in the order given; ValueError for no such answer."""
+    """The chosen names that exist, each once, in the given order; ValueError for any other answer."""
     data = json.loads(reply)
     chosen = data.get("selected_memories") if isinstance(data, dict) else None
     if not isinstance(chosen, list):
@@ -94,7 +94,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A memory and how well it fits; `sure` when the score alone would show it."""
+    """A memory and how well it fits; `sure` if the score alone would show it."""
 
     file: str
     score: float
@@ -102,16 +102,16 @@ class Ranked:
 
 
 class Ranker(Protocol):
-    """The hybrid index, as far as the pipeline needs it."""
+    """The part of the hybrid index that the pipeline needs."""
 
     def rank(self, question: str, entries: Sequence[ManifestEntry] | None) -> Sequence[Ranked]:
-        """The memories that fit, best first; of these entries, or of all there are."""
+        """The memories that fit, best first, among these entries or all."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RecallOutcome:
-    """What was found for one message, and how it came about."""
+    """What was found for one message, and how."""
 
     attachment: Attachment | None = None
     files: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ class Recall:
     store: TopicReader
     ranker: Ranker
     clock: Clock
-    # Where a memory lies that the store knows by a name.
+    # The path of a memory, by its name in the store.
     path_of: Callable[[str], Path]
     project: Path
     selector: Model | None = None
@@ -147,16 +147,16 @@ class Recall:
     announce: Announce = no_listener
     count: CountUses = uncounted
     surfaced: Surfaced = field(default_factory=Surfaced)
-    # The most characters one message's memories may have together, where a client sets a limit.
+    # The most characters that the memories for one message may have, if a client sets a limit.
     room: int | None = None
     work: Work = in_thread
-    # What is to be told of the memory as a whole, such as how old a copy is.
+    # Notes on the memory as a whole, such as the age of a copy.
     caveats: Callable[[], tuple[str, ...]] = tuple
-    # When a thread took up the last message; None while others come first.
+    # When a thread started on the last message; None while it is queued.
     started_at: float | None = None
-    # What was shown and has not been of use yet.
+    # Memories that were shown but not used yet.
     _shown: dict[str, str] = field(default_factory=dict)
-    # What the person said before.
+    # The person's earlier words.
     _before: str = ""
 
     async def recollect(
@@ -167,9 +167,10 @@ class Recall:
         seen: frozenset[str] = frozenset(),
         tools: Sequence[str] = (),
     ) -> RecallOutcome:
-        """Memories for a message. Run it as a task beside the model's stream; cancel it freely.
+        """Memories for a message. Run this as a task beside the model's stream; it can be cancelled at any time.
 
-        `seen` are memories the agent has read with its own tools, `tools` those it used of late.
+        `seen` are memories the agent has read with its own tools, `tools` the ones it used
+        recently.
         """
         decision = due(message, self.surfaced, enabled=enabled)
         if isinstance(decision, Skipped):
@@ -181,7 +182,7 @@ class Recall:
         given = self.surfaced.files | seen
         self.started_at = None
         if self.selector is None:
-            # One piece of work: each would wait behind those of other conversations.
+            # A single piece of work: several would each queue behind other conversations.
             return await self.work(partial(self._recollected, question, given))
         fresh, ranked = await self.work(partial(self._ranked, question, given))
         if not fresh:
@@ -191,7 +192,7 @@ class Recall:
         return await self.work(partial(self._shown_of, question, chosen, how, shortlist))
 
     def _recollected(self, question: str, given: Set[str]) -> RecallOutcome:
-        """What the score alone chooses."""
+        """The memories chosen by score alone."""
         fresh, ranked = self._ranked(question, given)
         if not fresh:
             return NOTHING_NEW
@@ -208,7 +209,7 @@ class Recall:
         return found
 
     async def show(self, files: Sequence[str], how: str) -> RecallOutcome:
-        """Memories that were chosen by what they mention, within the same caps."""
+        """Show memories chosen by what they mention, within the same caps."""
         if self.surfaced.bytes >= MOST_SESSION_BYTES:
             return RecallOutcome(
                 how=f"this session was given {self.surfaced.bytes:,} bytes already"
@@ -222,7 +223,7 @@ class Recall:
     def _ranked(
         self, question: str, given: Set[str]
     ) -> tuple[list[ManifestEntry], Sequence[Ranked]]:
-        """What was not given already, and how it fits; of a large directory only what fits."""
+        """The memories not given yet, with their scores; in a large directory, only those that fit."""
         self.started_at = time.monotonic()
         none: Sequence[Ranked] = ()
         nothing: Sequence[ManifestEntry] = ()
@@ -230,7 +231,7 @@ class Recall:
         if large:
             ranked = self._try("rank", lambda: self.ranker.rank(question, None), none)
             files = [one.file for one in ranked]
-            # The newest are for a selector to choose from; a score alone knows nothing of them.
+            # The newest ones are for a selector to choose from; they have no score.
             newest = SHORTLIST if self.selector is not None else 0
             entries = self._try("scan", lambda: self.store.some(files, newest), nothing)
         else:
@@ -243,9 +244,9 @@ class Recall:
         return fresh, self._try("rank", lambda: self.ranker.rank(question, fresh), none)
 
     def replied(self, reply: str, said: str = "") -> tuple[str, ...]:
-        """Count the shown memories that a reply made use of, each once.
+        """Count the shown memories that a reply used, each once.
 
-        `said` is what the conversation held before the memories came: repeating it proves nothing.
+        `said` is the conversation before the memories were shown: repeating it proves nothing.
         """
         helped = used(reply, self._shown, said)
         for file in helped:
@@ -279,14 +280,14 @@ class Recall:
     ) -> tuple[tuple[str, ...], str]:
         known = {entry.file: entry for entry in shortlist}
         sure = [found.file for found in ranked if found.sure and found.file in known]
-        # A score cannot tell that a memory was replaced: a question about the past sees both, any
-        # other what replaced it.
+        # A score does not show that a memory was replaced: a question about the past gets both, any
+        # other only the replacement.
         if timewords.about_former(question):
             sure = [one for file in sure for one in (*_former(file, known), file)]
         else:
             current = (_current(known[file], known) for file in sure)
             sure = [file for file in current if file is not None]
-            # What holds takes the places first.
+            # Valid memories take the places first.
             now = datetime.fromtimestamp(self.clock.now(), UTC)
             sure.sort(key=lambda file: attachment.expired(known[file].valid_until, now))
         sure = list(dict.fromkeys(sure))
@@ -295,7 +296,7 @@ class Recall:
     def _holding(
         self, question: str, chosen: tuple[str, ...], shortlist: Sequence[ManifestEntry]
     ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-        """Without what has expired, if anything chosen still holds; a question about the past sees all."""
+        """Drop expired memories if a valid one was chosen; a question about the past gets all."""
         now = self.clock.now()
         moment = datetime.fromtimestamp(now, UTC)
         until = {entry.file: entry.valid_until for entry in shortlist}
@@ -332,7 +333,7 @@ class Recall:
         return RecallOutcome(block, files, how)
 
     def _try(self, what: str, work: Callable[[], T], otherwise: T) -> T:
-        """Announce a failure and go on with the fallback."""
+        """Announce a failure and use the fallback."""
         try:
             return work()
         except (ReverieError, OSError, ValueError) as error:
@@ -342,12 +343,12 @@ class Recall:
 
 
 def _former(file: str, known: Mapping[str, ManifestEntry]) -> list[str]:
-    """The memories that one replaced."""
+    """The memories that this one replaced."""
     return [entry.file for entry in known.values() if _successor(entry, known) == file]
 
 
 def _successor(entry: ManifestEntry, known: Mapping[str, ManifestEntry]) -> str | None:
-    """The memory that replaced one, if it is there."""
+    """The memory that replaced this one, if it exists."""
     if not entry.superseded:
         return None
     # A file names its successor without the scope they share.
@@ -357,7 +358,7 @@ def _successor(entry: ManifestEntry, known: Mapping[str, ManifestEntry]) -> str 
 
 
 def _current(entry: ManifestEntry, known: Mapping[str, ManifestEntry]) -> str | None:
-    """The memory that holds in place of one that was replaced; None when it is not there."""
+    """The current memory at the end of a chain of replacements; None if it does not exist."""
     seen: set[str] = set()
     while entry.superseded and entry.file not in seen:
         seen.add(entry.file)
@@ -369,7 +370,7 @@ def _current(entry: ManifestEntry, known: Mapping[str, ManifestEntry]) -> str | 
 
 
 def shortlisted(entries: Sequence[ManifestEntry], ranked: Sequence[Ranked]) -> list[ManifestEntry]:
-    """All of them up to 200; beyond that the best fitting, then the newest."""
+    """All entries up to 200; beyond that, the best ranked, then the newest."""
     if len(entries) <= SHORTLIST:
         return list(entries)
     by_file = {entry.file: entry for entry in entries}

@@ -1,9 +1,9 @@
 """What kind of prompt a message is: one about one's own work, or one about the world.
 
-"Who approves the banner?" may be answered by a memory, "Who painted the banner of the Medici?" is
-not, and no likeness of meaning tells the two apart as well as the way people ask. A message is read
-as a row of small words, with its telling words left blank ("who _ the _"); `prompt_kinds.json`
-holds what each run of up to three of them says. `benchmarks/calibrate_recall.py` makes it.
+A memory may answer "Who approves the banner?" but not "Who painted the banner of the Medici?", and
+similarity of meaning separates the two less well than the phrasing does. A message is read as a
+sequence of small words with its content words left blank ("who _ the _"); `prompt_kinds.json` has
+the weight of each run of up to three. `benchmarks/calibrate_recall.py` makes it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from reverie.text import thesaurus
 from reverie.text.words import ENGLISH, leaning, plain_words
 
-# No prompt is surer than this, in log odds.
+# The limit of a prompt's log odds.
 MOST = 4.0
 LONGEST = 40
 _LONGEST_RUN = 3
@@ -66,7 +66,7 @@ _THE_USER = re.compile(
     r"\b(does|did|would|should) the user\b(?!['’])|\bthe user['’]s\b",
     re.IGNORECASE,
 )
-# Small words of other languages, as those of English that ask the same.
+# Small words of other languages, mapped to the English ones that ask the same.
 _ABROAD: Mapping[str, Mapping[str, str]] = {
     "german": {
         "wer": "who", "wen": "who", "wem": "who", "wann": "when", "wo": "where", "woher": "where",
@@ -114,7 +114,7 @@ class PromptKind:
 
 
 def kind_of(text: str) -> PromptKind:
-    """The kind of a prompt: that of its last question, or of all of it when it asks nothing."""
+    """The kind of a prompt: that of its last question, or of the whole prompt if it asks none."""
     asked = [sentence for sentence in _SENTENCES.split(text.strip()) if asks(sentence)]
     counts = weights()
     told = asked[-1] if asked else text
@@ -122,19 +122,19 @@ def kind_of(text: str) -> PromptKind:
         return PromptKind(asks=True, own_work=0.0)
     total = counts[""] + sum(counts.get(run, 0.0) for run in runs(told))
     if not asked:
-        # Runs were learnt from short tasks; a long one has many by chance.
+        # The runs were learnt from short tasks; a long one contains many by chance.
         total *= min(1.0, _SHORT_TASK / max(len(plain_words(told)), 1))
     return PromptKind(bool(asked), limited(total))
 
 
 def _is_fragment(sentence: str) -> bool:
-    """Whether a question is a few words without a verb, "standup time?", which tells no kind."""
+    """Whether a question is a few words without a verb ("standup time?"), which shows no kind."""
     words = plain_words(sentence)
     return len(words) <= _FRAGMENT and _ASKS.match(sentence.strip()) is None
 
 
 def asks(sentence: str) -> bool:
-    """Whether a sentence is a question; people leave the mark out."""
+    """Whether a sentence is a question, even without a question mark."""
     plain = sentence.strip()
     return (
         plain.endswith(("?", "？"))
@@ -145,7 +145,7 @@ def asks(sentence: str) -> bool:
 
 
 def is_keywords(text: str) -> bool:
-    """Whether a text is a few telling words, as people type them into a search box."""
+    """Whether a text is a few content words, as people type them into a search box."""
     words = plain_words(text)
     if not 0 < len(words) <= _MOST_KEYWORDS or asks(text):
         return False
@@ -170,7 +170,7 @@ def runs(text: str) -> frozenset[str]:
 
 
 def _small_words(text: str) -> list[str]:
-    """The words of a text, those blank that are not small; blanks in a row are one."""
+    """The words of a text, with a blank for each run of words that are not small."""
     known = _small()
     abroad = _ABROAD.get(leaning(plain_words(text)) or "", {})
     found = [_START]

@@ -1,6 +1,6 @@
 """The query language for people: `type:feedback after:2026-01 is:archived "exact phrase" -word`.
 
-Nothing a person types is an error: what does not read as an option is just words.
+Nothing a person types is an error: anything that is not an option is plain words.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TOKEN = re.compile(
     r"|\"(?P<phrase>[^\"]*)\""
     r"|(?P<word>[^\s\"]+))"
 )
-# A message of more words is searched by its sentences, so many of them.
+# A message of more words is searched by its sentences, up to this many of them.
 SHORT = 40
 MOST_PARTS = 6
 MOST_NAMES = 8
@@ -32,7 +32,7 @@ _AND = re.compile(
     re.IGNORECASE,
 )
 _SMALLEST = 3
-# What a sentence names as known: two or three words behind an article or a possessive.
+# A thing that a sentence treats as known: two or three words after an article or a possessive.
 _KNOWN = re.compile(
     r"\b(?P<article>the|our|my|their|der|die|das|den|dem|unser\w*|le|la|les|notre|el|los|las|nuestr[oa])"
     r"\s+(?P<words>[\w-]+(?:[ ][\w-]+){1,3})",
@@ -57,7 +57,7 @@ TYPES = frozenset({"user", "feedback", "project", "reference"})
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question with its options taken out."""
+    """A question, with its options parsed out of the text."""
 
     text: str
     phrases: tuple[str, ...] = ()
@@ -76,9 +76,9 @@ class Query:
 
 
 def parts(text: str) -> tuple[str, ...]:
-    """What a long message asks about, a sentence or two at a time; a short one is one part.
+    """The parts of a long message, one or two sentences each; a short message is one part.
 
-    One that asks several things is that part and each of them.
+    A message with several questions is itself a part, and so is each question.
     """
     if len(text.split()) <= SHORT:
         several = [part.strip() for part in _AND.split(text) if len(part.split()) >= _SMALLEST]
@@ -91,7 +91,7 @@ def parts(text: str) -> tuple[str, ...]:
             found.append(sentence.strip())
     if len(found) <= MOST_PARTS:
         return (*found, *names(text)) or (text,)
-    # What is asked counts most; then how it begins and how it ends.
+    # Questions count most, then the beginning and the end.
     asked = [place for place, part in enumerate(found) if part.endswith(("?", "？"))]
     outside = [end for n in range(len(found)) for end in (n, len(found) - 1 - n)]
     kept = list(dict.fromkeys((*asked[-MOST_PARTS:], *outside)))[:MOST_PARTS]
@@ -99,7 +99,7 @@ def parts(text: str) -> tuple[str, ...]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Things that a message speaks of as known, such as "the staging database"; each is asked about."""
+    """Things that a message treats as known, such as "the staging database"; each is searched for."""
     found: dict[str, None] = {}
     for known in _KNOWN.finditer(text):
         named = list(takewhile(_carries, known["words"].split()))
@@ -113,7 +113,7 @@ def _carries(word: str) -> bool:
 
 
 def read(text: str) -> Query:
-    """A question as it stands; anything else, and whatever has an option, in the query language."""
+    """Read a question as plain words; anything else, or a text with an option, in the query language."""
     found = parse(text)
     # `-x` in a question is the option of a command; `-release` leaves a word out.
     excludes = any(len(word) >= _EXCLUDED for word in found.excluded)
@@ -133,7 +133,7 @@ def plain(text: str) -> Query:
 
 
 def parse(text: str) -> Query:
-    """Options, phrases and excluded words, in any order; the rest is what is asked."""
+    """Options, phrases and excluded words, in any order; the rest is the question."""
     words: list[str] = []
     phrases: list[str] = []
     excluded: list[str] = []

@@ -1,9 +1,10 @@
-"""Turns a question's vector towards the memories that answer questions of its kind.
+"""Turns a question's vector towards the memories that answer such questions.
 
-A model puts a question near texts that say the same. The memory that answers it says something else,
-in ways that are alike from store to store: `question_maps/` holds, for each model, a linear map learnt from questions and
-their memories, and the means of questions and of memories, which are taken away first. Vectors of memories
-stay as they are. `benchmarks/calibrate_recall.py` makes the maps.
+A model puts a question near texts that say the same. The memory that answers it says something
+else, but in similar ways from store to store. For each model, `question_maps/` has a linear map
+learnt from questions and their memories, and the means of questions and of memories, which are
+subtracted first. Vectors of memories do not change. `benchmarks/calibrate_recall.py` makes the
+maps.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ FOLDER = Path(__file__).with_name("question_maps")
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """The vector to compare memories with, and what any memory has in common with it."""
+    """The vector to compare memories with, and the part that is common to all memories."""
 
     vector: NDArray[np.float32] | None
     common: float = 0.0
@@ -30,14 +31,14 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class QuestionMap:
-    """A map of questions of one model."""
+    """The map of one model."""
 
     matrix: NDArray[np.float32]
     questions: NDArray[np.float32]
     memories: NDArray[np.float32]
 
     def aimed(self, vector: NDArray[np.float32]) -> Aim:
-        # No `@`: the threads of a BLAS wait for each other on a busy machine.
+        # Not `@`: BLAS threads wait for each other on a busy machine.
         import numpy as np
 
         turned = np.einsum("i,ij->j", _unit(vector - self.questions), self.matrix)
@@ -46,7 +47,7 @@ class QuestionMap:
 
 
 def aimed(model: str, vector: NDArray[np.float32] | None) -> Aim:
-    """Where a question points to among memories; as it is for a model without a map."""
+    """A question's vector moved towards its answers; unchanged for a model without a map."""
     known = _load(model) if vector is not None else None
     if vector is None or known is None or len(vector) != len(known.questions):
         return Aim(vector)
@@ -56,7 +57,7 @@ def aimed(model: str, vector: NDArray[np.float32] | None) -> Aim:
 @lru_cache(maxsize=4)
 def _load(model: str) -> QuestionMap | None:
     path = FOLDER / f"{model}.npy"
-    # The name of another model may hold anything, such as an address.
+    # The name of another model can be any text, such as a URL.
     if path.parent != FOLDER or not path.is_file():
         return None
     import numpy as np
@@ -66,7 +67,7 @@ def _load(model: str) -> QuestionMap | None:
 
 
 def save(model: str, learnt: QuestionMap) -> None:
-    """Keep a map, in half precision."""
+    """Save a map, in half precision."""
     import numpy as np
 
     rows = np.vstack([learnt.matrix, learnt.questions, learnt.memories])

@@ -1,4 +1,4 @@
-"""The hybrid index as the pipeline sees it: brought up to date from the files, then asked."""
+"""The hybrid index for the pipeline: updated from the files, then searched."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from reverie.recall.pipeline import SHORTLIST, Ranked
 from reverie.recall.queries import Query
 from reverie.text.words import plain_words, said_once
 
-# How much of a file is looked at where there is no index.
+# How much of a file is searched without an index.
 _MOST_READ = 65_536
 
-# Changes that a prompt waits for to be indexed, and those that a command or the daemon takes at once.
+# How many changes are indexed while a prompt waits, and at once by a command or the daemon.
 PROMPT_BATCH = 64
 COMMAND_BATCH = 500
-# The share of a question's words that speaks for a memory which only its words are known of.
+# The share of a question's words that a memory must have when it is found by words only.
 SURE_BY_WORDS = 0.5
 
 
-# So many messages are looked at for each conversation that is shown.
+# How many messages are searched for each conversation shown.
 _MESSAGES_A_SESSION = 20
 
 
 def one_a_session(found: Results) -> tuple[Hit, ...]:
-    """Memories, and of each conversation the best message: ten hits show ten conversations.
+    """All memories, and the best message of each conversation: ten hits show ten conversations.
 
-    Conversations come in their own order, which all that was said in them decides.
+    Conversations have their own order, by all that was said in them.
     """
     best: dict[str, Hit] = {}
     for hit in found.hits:
@@ -59,13 +59,13 @@ def no_uses() -> Mapping[str, int]:
 
 @dataclass(slots=True)
 class Look:
-    """What the folder held when it was last listed: an entry that changed is another object."""
+    """The folder as last listed; a changed entry is a new object."""
 
     entries: dict[str, ManifestEntry] = field(default_factory=dict)
     listing: Mapping[str, Signature] = field(default_factory=dict)
     # Whether a session of this process is indexing past conversations.
     indexing_past: bool = False
-    # What the memories mention, as far as that was asked for.
+    # What the memories mention; read on demand.
     mentions: MemoryMentions | None = None
 
     def stop_indexing_past(self) -> None:
@@ -75,7 +75,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class IndexRanker:
-    """Ranks the memories of one store; `notes` are what is known of the model it was given."""
+    """Ranks the memories of one store; `notes` are remarks on its embedding model."""
 
     index: RecallIndex
     store: TopicReader
@@ -83,11 +83,11 @@ class IndexRanker:
     uses: Callable[[], Mapping[str, int]] = field(default=no_uses)
     notes: tuple[str, ...] = ()
     announce: Announce = no_listener
-    # How many of the best are looked at; None: enough for a selector to choose from.
+    # How many of the best to consider; None: enough for a selector to choose from.
     reach: int | None = None
-    # Whether its model is on this machine; another one is waited for.
+    # Whether its model runs on this machine; a remote one is waited for.
     local: bool = True
-    # What is to be told of the memory as it is now, such as how old a copy is.
+    # Notes on the memory as it is now, such as the age of a copy.
     caveats: Callable[[], tuple[str, ...]] = tuple
     # Shared by all rankers of an engine.
     look: Look = field(default_factory=Look)
@@ -108,7 +108,7 @@ class IndexRanker:
         return [found for found in self._ranked(question, limit, done) if found.file in wanted]
 
     def _rank_all(self, question: str) -> list[Ranked]:
-        """The best of a large directory; what is not indexed yet is found by its words."""
+        """The best of a large directory; files not indexed yet are found by their words."""
         changes, done = self._follow(PROMPT_BATCH)
         found = self._ranked(question, self.reach or SHORTLIST, done)
         if changes is None or not (changes.more or changes.unread):
@@ -131,7 +131,7 @@ class IndexRanker:
         return [Ranked(hit.key, hit.score, sure=hit.score >= GOOD_MATCH) for hit in found.hits]
 
     def search(self, question: str | Query, *, limit: int, scope: Scope = "memories") -> Results:
-        """The best of memories, past conversations or both; of each conversation its best message.
+        """The best memories, past conversations or both; one message for each conversation.
 
         Text is read as `queries.read` does.
         """
@@ -143,7 +143,7 @@ class IndexRanker:
         return replace(found, hits=one_a_session(found)[:limit])
 
     def refresh(self, listing: Mapping[str, Signature] | None = None) -> Refreshed:
-        """Follow the files, as they are or as they were listed; what did not change is not read again."""
+        """Follow the files, as they are now or as listed; unchanged ones are not read again."""
         if listing is None and self.store.large:
             return self._follow(PROMPT_BATCH)[1]
         known = self.store.listing() if listing is None else listing
@@ -166,7 +166,7 @@ class IndexRanker:
         return changes.more
 
     def _follow(self, most: int) -> tuple[Changes | None, Refreshed]:
-        """Bring so many changes of a large directory into the index, oldest first."""
+        """Index up to this many changes of a large directory, oldest first."""
         changes = self.store.changes(self.index.followed(), most)
         if changes is None:
             return None, Refreshed()
@@ -178,7 +178,7 @@ class IndexRanker:
         return changes, self.index.follow(changes, document)
 
     def _listed(self, entries: Sequence[ManifestEntry]) -> Mapping[str, Signature]:
-        """Entries come from a fresh look at the folder; it is listed again only if they differ."""
+        """The entries are fresh; the folder is listed again only if they differ."""
         look = self.look
         if not all(look.entries.get(entry.file) is entry for entry in entries):
             look.listing = self.store.listing()
@@ -199,7 +199,7 @@ class IndexRanker:
         return replace(found, notes=(*self.caveats(), *self.notes, *trouble, *found.notes))
 
     def _by_words(self, question: str | Query, limit: int, trouble: str) -> Results:
-        """Without an index (a full or read-only disk), from the files: the share of words in common."""
+        """Without an index (full or read-only disk), rank the files by the share of words in common."""
         query = queries.read(question) if isinstance(question, str) else question
         hits: list[Hit] = []
         for entry in self.store.entries():

@@ -1,11 +1,11 @@
-"""How likely a memory is to help with a question: a probability from a few figures that carry over.
+"""How likely a memory is to help with a question: a probability from a few features that hold across stores.
 
-Some figures compare the question with one memory: the share of its words the memory has (rare ones
-count more), the share it has in other words, names in common, how alike the two are in meaning and
-how much more than the store's other memories. Others are of the question alone: whether it sounds
-like one about one's own work or about the world (`prompt_kind`), and whether its meaning lies where
-such questions lie. What makes one memory better than another is not what tells whether anything is
-worth showing: memories are ordered by one set of weights, and another one says, from the figures of
+Some features compare the question with one memory: the share of its words that the memory has (rare
+ones count more), the share it has in other words, names in common, similarity of meaning, and how
+far that exceeds the store's other memories. Others describe the question alone: whether it sounds
+like one about one's own work or about the world (`prompt_kind`), and whether its meaning is near
+that of such questions. What ranks one memory above another does not decide whether anything is
+worth showing: one set of weights orders the memories, and another estimates, from the features of
 the best memory, how likely a right one is among those shown. `calibration.json` holds both for each
 embedding model; `benchmarks/calibrate_recall.py` makes it.
 """
@@ -33,39 +33,40 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_WORDS = 24
-# What a word that English uses everywhere counts beside one that says something.
+# The weight of a word that English uses everywhere, compared with a content word.
 _COMMON_WORD = 0.35
-# Of the groups of a question, so many are looked for: the rarest.
+# How many groups of a question are searched for: the rarest.
 MOST_GROUPS = 10
-# What a question must say at least: a word that is rare, or several that are not.
+# The least content a question needs: a rare word, or several common ones.
 _LEAST_SAID = 1.2
-# The power of the share of words in common.
+# The exponent of the share of words in common.
 _BY_CHANCE = 1.5
-# The share of keywords that a memory has, itself or in other words, to be shown.
+# The share of keywords that a memory must have, literally or in other words, to be shown.
 _COVERS_KEYWORDS = 0.6
-# In a store of two, what one of them has is no common word yet.
+# In a store of two, a word that one of them has is not common yet.
 _SMALL = 30
 _FEW = 0.25
-# Stores of more than 600 were not calibrated for: they are no stricter than those.
+# Larger stores were not calibrated: they are treated like stores of 600.
 _LARGEST_SIZE = 3.0
 
 _POLITE = frozenset(
     {"please", "tell", "thanks", "thank", "hello", "hi", "hey", "kindly", "bitte", "danke"}
     | {"merci", "gracias", "favor", "plait"}
 )
-# Names, identifiers and numbers: what a question means exactly.
+# Names, identifiers and numbers, which a question means exactly.
 _NAME = re.compile(
     r"(?<=[^.!?:\s] )[A-ZÀ-Þ][\w-]+|\b\w*[a-z][A-Z]\w*|\b\w+_\w+\b|\b[\w.-]*\d[\w.-]*\b|\b[A-Z]{2,}\b"
 )
 _MOST_NAMES = 3
-# What stands for a file or picture in a message: no word of the question.
+# Placeholders for a file or picture in a message, which are not words of the question.
 _PLACEHOLDER = re.compile(r"\[\w+ [0-9a-f]{8,}\]")
 
 
-# Marks and figures are made by the hundred for each question: frozen ones take three times as long.
+# Not frozen, for speed: each question makes hundreds of these, and frozen ones take three times as
+# long.
 @dataclass(slots=True)
 class Marks:
-    """What is kept of a passage to judge it by: its stems; its groups, cues and kinds of answer."""
+    """What a passage is judged by: its stems, groups, cues and kinds of answer."""
 
     terms: str
     groups: str
@@ -87,7 +88,7 @@ def marks(*texts: str, cues: str = "") -> Marks:
 
 @dataclass(slots=True)
 class Figures:
-    """A question compared with one memory, and what the question looks like by itself."""
+    """Features of a question compared with one memory, and of the question alone."""
 
     words: float = 0.0
     others: float = 0.0
@@ -95,22 +96,22 @@ class Figures:
     margin: float = 0.0
     # Names, identifiers and numbers of the question that the memory has.
     names: float = 0.0
-    # Whether the memory tells what is asked for, such as a person or a day.
+    # Whether the memory offers the kind of answer asked for, such as a person or a day.
     fits: float = 0.0
     # Of the question alone: names that no memory has, whether it is about one's own work by its
-    # words (a question, or else a task) and by its meaning, and whether it tells rather than asks.
+    # words (a question, or else a task) and by its meaning, and whether it states rather than asks.
     unknown: float = 0.0
     own_work: float = 0.0
     task: float = 0.0
     topic: float = 0.0
     tells: float = 0.0
-    # How large the store is: among many memories one is alike by chance.
+    # The size of the store: among many memories, one is similar by chance.
     size: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What each figure counts, in log odds."""
+    """The weight of each feature, in log odds."""
 
     words: float
     others: float
@@ -122,14 +123,14 @@ class Calibration:
     own_work: float
     task: float
     topic: float
-    # What the figures of the best memory count for showing it and those beside it: at
-    # `fuse.GOOD_MATCH` they are worth it. "offset" holds for every question.
+    # The weights of the best memory's features for showing it and those beside it, which is worth
+    # it from `fuse.GOOD_MATCH` on. "offset" applies to every question.
     shown: Mapping[str, float]
-    # Where questions about one's own work lie in the model's space.
+    # The direction of questions about one's own work in the model's space.
     direction: tuple[float, ...] = ()
 
     def parts(self, seen: Figures) -> dict[str, float]:
-        """How much speaks for a memory, by signal."""
+        """The evidence for a memory, by signal."""
         return {
             "lexical": self.words * seen.words + self.names * seen.names,
             "concepts": self.others * seen.others,
@@ -137,7 +138,7 @@ class Calibration:
         }
 
     def base(self, seen: Figures) -> float:
-        """What speaks for any memory of its form."""
+        """The evidence that does not depend on the question's words."""
         return (
             self.fits * seen.fits
             + self.unknown * seen.unknown
@@ -147,9 +148,9 @@ class Calibration:
         )
 
     def log_odds(self, best: Figures, *, keywords: bool = False) -> float:
-        """How likely a right memory is among those shown, by the figures of the best one.
+        """The log odds that a right memory is among those shown, from the features of the best one.
 
-        One that has most of the keywords that were typed, or their like, is worth showing.
+        A memory with most of the typed keywords, or similar ones, is worth showing.
         """
         counts = self.shown
         odds = counts["offset"] + sum(
@@ -159,14 +160,14 @@ class Calibration:
         return max(odds, 0.0) if keywords and covered >= _COVERS_KEYWORDS else odds
 
     def topic_of(self, vector: Sequence[float] | NDArray[np.float32] | None) -> float:
-        """How much a question's meaning is that of one about one's own work."""
+        """How close a question's meaning is to questions about one's own work."""
         if vector is None or len(vector) != len(self.direction):
             return 0.0
         values = vector if isinstance(vector, Sequence) else vector.tolist()
         return limited(sum(map(mul, self.direction, values)))
 
 
-# Beside one that is worth showing, so are those nearly as good, and no others.
+# Next to a memory worth showing, only those nearly as good are worth it, too.
 NEARLY = 1.5
 _LEAST_BESIDE = 0.1
 _JUST_BELOW = GOOD_MATCH - 0.01
@@ -177,7 +178,7 @@ _NO_SPREAD = 1e-6
 
 
 def margin(cosine: float, usual: float, spread: float) -> float:
-    """How far a memory stands out of its store; the only one as much as the better of two."""
+    """How far a memory stands out from its store; a single one counts like the better of two."""
     return (cosine - usual) / max(spread, _LEAST_SPREAD) if spread > _NO_SPREAD else 1.0
 
 
@@ -195,7 +196,7 @@ def chance_beside(log_odds: float, best: float) -> float:
 
 
 def calibration(model: str) -> Calibration:
-    """A model's own; cosines of a model that was not calibrated mean nothing, its order does."""
+    """The calibration of a model; for an uncalibrated one, the order counts but not the cosines."""
     known = _calibrations()
     return known.get(model, known["*"])
 
@@ -225,7 +226,7 @@ class Wanted:
         kind: PromptKind | None = None,
         topic: float = 0.0,
     ) -> None:
-        """`kind` and `topic` are those of the whole message this is a sentence of."""
+        """`kind` and `topic` are those of the whole message."""
         text = _PLACEHOLDER.sub(" ", text)
         self._kind = kind or kind_of(text)
         self._topic = topic
@@ -245,10 +246,10 @@ class Wanted:
         self._terms: dict[str, int] = {}
         self._groups: dict[str, list[tuple[int, float]]] = {}
         self._weights: list[float] = []
-        # What each word counts by itself: "call" says little, "on call" does not.
+        # The weight of each word by itself: "call" says little, "on call" says more.
         self._alone: list[float] = []
         rarity: dict[str, float] = {}
-        for word in _telling(text):
+        for word in _content_words(text):
             place = len(self._weights)
             weight = _rarity(max(rows(term) for term in word.terms), size)
             common = not thesaurus.common().isdisjoint(word.terms)
@@ -266,11 +267,11 @@ class Wanted:
                     rarity[group] = _rarity(rows(group), size)
                 self._groups.setdefault(group, []).append((place, weight * rarity[group]))
         self.keywords = is_keywords(text)
-        # A question of a few common words is never covered as a whole; what is typed to be searched for is.
+        # A question of a few common words is never fully covered, unless it is typed as a search.
         self._total = max(sum(self._weights), 0.0 if self.keywords else _LEAST_SAID) or _LEAST_SAID
 
     def compared(self, kept: Marks, cosine: float = 0.0, margin: float = 0.0) -> Figures:
-        """What a passage has of the question."""
+        """The features of a passage for this question."""
         own, about = kept.terms.split(), kept.groups.split()
         mine = {self._terms[term] for term in self._terms.keys() & own}
         like: dict[int, float] = {}
@@ -285,14 +286,14 @@ class Wanted:
         asks = self._kind.asks
         own_work = _softened(self._kind.own_work, rest)
         return Figures(
-            # A word or two of many are in common by chance; most of them are not.
+            # One or two of many words may be shared by chance; most of them are not.
             words=words**_BY_CHANCE,
             others=sum(like.values()) / self._total if like else 0.0,
             cosine=cosine,
             margin=margin,
             names=min(named, _MOST_NAMES) / _MOST_NAMES,
             fits=answer_kind.fits(self._asked, about) if self._asked else 0.0,
-            # What speaks against any memory, such as a name that none has, says little about one
+            # Evidence against any memory, such as a name that none has, counts little against one
             # that has the rest of the question's words.
             unknown=self._unknown * rest,
             own_work=own_work if asks else 0.0,
@@ -304,13 +305,13 @@ class Wanted:
 
 
 def _relative(size: int) -> float:
-    """How large a store is; a few memories hold few answers, which asks for a little more, too."""
+    """The relative size of a store; a very small one holds few answers, so it is a little stricter, too."""
     apart = math.log(max(size, 1) / _SMALL)
     return min(apart, _LARGEST_SIZE) if apart >= 0 else -_FEW * apart
 
 
 def _softened(value: float, rest: float) -> float:
-    """What speaks against any memory counts less, the more of the question's words one has."""
+    """Evidence against any memory counts less, the more of the question's words it has."""
     return value if value > 0 else value * max(0.0, 2 * rest - 1)
 
 
@@ -323,21 +324,21 @@ def _name_terms(text: str) -> Sequence[frozenset[str]]:
     ]
 
 
-def _telling(text: str) -> Sequence[QueryWord]:
-    """The words of a question without those of politeness."""
+def _content_words(text: str) -> Sequence[QueryWord]:
+    """The words of a question without polite phrases."""
     words = query_words(text)
     return [word for word in words if word.word not in _POLITE][:MOST_WORDS] or words
 
 
 def _rarity(rows: int, size: int) -> float:
-    """1 for what no passage has, 0 for what all of a store have that is not small."""
+    """1 for a word that no passage has, 0 for one that every passage of a larger store has."""
     size = max(size, _SMALL)
     return max(0.0, math.log((size + 1) / (rows + 0.5)) / math.log((size + 1) / 0.5))
 
 
 def asked_groups(text: str, rows: Callable[[str], int]) -> Sequence[tuple[str, int]]:
     """The groups of a question that some passage has, rarest first, with how many have each."""
-    meant = {word.word for word in _telling(text)}
+    meant = {word.word for word in _content_words(text)}
     found = {g for word, of in _groups_by_word(text).items() if word in meant for g in of}
     known = [(group, count) for group in sorted(found) if (count := rows(group))]
     return sorted(known, key=lambda item: (item[1], item[0]))[:MOST_GROUPS]

@@ -1,9 +1,10 @@
 """Reranks messages: the best ones word by word, and sessions by everything the user said in them.
 
-The first pass compares a question with each message as a whole. Of the best ones every word of the
-question is compared with every word of the message and of the one before it (late interaction): the
-most alike speaks for the word. Messages that only ask, or say next to nothing, answer little; those
-that reply to a question, and tell such a thing as is asked for (a day, a person), answer more often.
+The first pass compares a question with each message as a whole. For the best ones, every word of
+the question is compared with every word of the message and of the one before it (late interaction),
+and the most similar counts. Messages that only ask, or say next to nothing, rarely answer; those
+that reply to a question, and offer the kind of answer asked for (a day, a person), do so more
+often.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
 
     from reverie.ports import WordVectors
 
-# So many of the best are looked at again.
+# How many of the best are reranked.
 TOP = 50
 _MOST_WORDS = 24
-# Of a message, so much is compared.
+# How much of a message is compared.
 _LONGEST = 400
-# A message that tells this much, in letters, is not preferred for telling more.
+# A message that states more than this, in characters, gains nothing from it.
 _TELLS_ENOUGH = 1_000
 _COMPARED = frozenset({"interaction", "second_opinion"})
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
-# How much a word counts that a session's user said again.
+# The weight of a word that a session's user repeated.
 _SATURATION = 1.2
 
 
@@ -48,7 +49,7 @@ def second_look(
 ) -> Signals:
     """More signals for the best messages; all others get the lowest value of each.
 
-    `static`: `words` is the model that found them, whose likeness is known already.
+    `static`: `words` is the model that found them, so its similarity is known already.
     """
     best = sorted(range(len(ids)), key=lambda i: -scores[i])[:TOP]
     texts = _texts(place, [ids[i] for i in best])
@@ -56,18 +57,18 @@ def second_look(
     before = [texts[ids[i]][1] for i in best]
     wanted = answer_kind.wanted(question)
     found = {
-        "substance": [_told(text) for text in own],
+        "substance": [_substance(text) for text in own],
         "statement": [float("?" not in text) for text in own],
         "fits": [float(bool(wanted and answer_kind.offers(wanted, text))) for text in own],
         "reply": [float("?" in text) for text in before],
-        "told_before": [_told(text) for text in before],
+        "told_before": [_substance(text) for text in before],
     }
     if words is not None:
         read = [" ".join(part[:_LONGEST] for part in texts[ids[i]]) for i in best]
         found["interaction"] = interaction(words, _rarities(place, question), read)
         if not static:
             found["second_opinion"] = _likeness(words, question, read)
-    # Among few messages, most that tell much are about something else.
+    # Among few messages, most long ones are about something else.
     many = len(best) / TOP
     return {
         name: _spread(z_scores(values), best, len(ids), 1.0 if name in _COMPARED else many)
@@ -107,7 +108,7 @@ def interaction(
 
 
 def _products(said: NDArray[np.float32], asked: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows times rows, a word of the question at a time: no threads that wait for each other."""
+    """Multiply the rows one question word at a time, so that no BLAS threads wait for each other."""
     import numpy as np
 
     return np.stack([np.vecdot(said, row) for row in asked], axis=1)
@@ -139,8 +140,8 @@ def _spoken(speaker: str | None, text: str) -> str:
     return f"{speaker}: {text}" if speaker else text
 
 
-def _told(text: str) -> float:
-    """How much a message tells: its sentences that are no questions, up to a limit."""
+def _substance(text: str) -> float:
+    """How much a message states: the length of its sentences that are not questions, up to a limit."""
     told = sum(len(part.strip()) for part in _SENTENCE.findall(text) if "?" not in part)
     return math.log1p(min(told, _TELLS_ENOUGH))
 
@@ -155,7 +156,7 @@ def _spread(
 
 
 def session_words(place: Lookup, question: str, sessions: set[int]) -> dict[int, float]:
-    """BM25 of all that the user said in each session, a message with a word counting once."""
+    """BM25 over all that the user said in each session; each message with a word counts once."""
     found = []
     for asked in query_words(question)[:_MOST_WORDS]:
         known = {term: rows for term in asked.terms if (rows := place.rows(term))}

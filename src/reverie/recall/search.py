@@ -1,4 +1,4 @@
-"""A question against one collection: candidates from each signal, fused into one order."""
+"""Searches one collection: candidates from each signal, fused into one order."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from reverie.recall.vectors import Matrix
 
 _GRAPH_SEEDS = 5
-# Memories that are all alike do not make a small difference a large one.
+# The least spread, so that among near-identical memories a small difference stays small.
 _FIRST_PERSON = frozenset({"i", "my", "me", "mine", "myself", "we", "our", "us"})
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How alike passages are to the question, and what is usual in the store."""
+    """The similarity of passages to the question, and what is usual in the store."""
 
     of: Mapping[int, float] = field(default_factory=dict)
     usual: float = 0.0
@@ -42,7 +42,7 @@ class Likeness:
     approximate: bool = False
 
     def margin(self, passage: int) -> float:
-        """How far a passage stands out of its store."""
+        """How far a passage stands out from its store."""
         if passage not in self.of:
             return 0.0
         return relevance.margin(self.of[passage], self.usual, self.spread)
@@ -65,7 +65,7 @@ class Ranked:
     likeness: list[float]
     reasons: dict[int, str]
     approximate: bool
-    # Of memories: the part of the question that each answers best.
+    # For memories: the part of the question that each answers best.
     parts: list[int] = field(default_factory=list)
 
     def best_of_parts(self) -> list[float]:
@@ -121,7 +121,7 @@ def ranked(
 
 
 def _look_again(place: Lookup, found: Ranked, asked: Question) -> None:
-    """Score messages anew, with what a second look at the best of them tells."""
+    """Score messages again, with the signals from reranking the best of them."""
     ids = [candidate.id for candidate in found.candidates]
     words = asked.words if "semantic" in found.signals else None
     static = words is not None and words.name == asked.model
@@ -136,7 +136,7 @@ def _look_again(place: Lookup, found: Ranked, asked: Question) -> None:
 
 
 def _by_parts(asked: Question) -> list[Question]:
-    """A question for each sentence of a long message, with the vector that memories are compared with."""
+    """One question per sentence of a long message, each with the vector to compare memories with."""
     parts = asked.parts or (Part(asked.query.text, asked.vector),)
     found = []
     for part in parts:
@@ -148,7 +148,7 @@ def _by_parts(asked: Question) -> list[Question]:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What one part of a question brought."""
+    """The candidates of one part of a question."""
 
     asked: Question
     found: Matches
@@ -173,7 +173,7 @@ def _look(
 
 
 def _best(scores: Mapping[int, float], hidden: set[int], pool: int) -> dict[int, float]:
-    """So many as a signal may bring; what is hidden was asked for on top, and takes no place."""
+    """As many as a signal may contribute; hidden passages were requested in addition and take no place."""
     seen = {passage: score for passage, score in scores.items() if passage not in hidden}
     if len(seen) <= pool:
         return seen
@@ -201,7 +201,8 @@ def _semantic(
     return Likeness(of, nearest.usual - asked.common, nearest.spread, nearest.approximate)
 
 
-# What speaks for a memory: all together, by signal, whatever it is; the part of the question, and its figures.
+# The evidence for a memory: in total, by signal, and its base; the part of the question, and its
+# features.
 _Judged: TypeAlias = tuple[float, dict[str, float], float, int, Figures]
 _NUMBER = re.compile(r"\b\d+\b")
 
@@ -209,7 +210,7 @@ _NUMBER = re.compile(r"\b\d+\b")
 def _log_odds(
     candidates: Sequence[Candidate], asked: Question, place: Lookup, looks: Sequence[_Look]
 ) -> tuple[Signals, list[float], list[int]]:
-    """What speaks for each memory, and for any at all, in log odds; by the part that fits best."""
+    """The evidence for each memory, and for any at all, in log odds, by the part that fits best."""
     semantic = any(look.likeness.of for look in looks)
     calibration = relevance.calibration(asked.model if semantic else "")
     kind, topic = kind_of(asked.query.text), calibration.topic_of(asked.vector)
@@ -231,7 +232,7 @@ def _log_odds(
             signals, base = calibration.parts(figures), calibration.base(figures)
             judged.append((base + sum(signals.values()), signals, base, number, figures))
         best.append(max(judged, key=itemgetter(0)) if len(judged) > 1 else judged[0])
-    _set_other_numbers_back(candidates, looks, best)
+    _demote_other_numbers(candidates, looks, best)
     told = ("lexical", "concepts", *(("semantic",) if semantic else ()))
     columns = {name: [part[name] for _, part, *_ in best] for name in told}
     parts = [one[3] for one in best]
@@ -242,7 +243,7 @@ def _log_odds(
 def _moves(
     calibration: Calibration, judged: Sequence[_Judged], wanted: Sequence[Wanted]
 ) -> dict[int, float]:
-    """For each part of a question, by how much its memories move so that the best has its chance."""
+    """For each part of a question, the shift that gives its best memory the calibrated chance."""
     best: dict[int, _Judged] = {}
     for one in judged:
         if one[3] not in best or one[0] > best[one[3]][0]:
@@ -253,10 +254,10 @@ def _moves(
     }
 
 
-def _set_other_numbers_back(
+def _demote_other_numbers(
     candidates: Sequence[Candidate], looks: Sequence[_Look], judged: list[_Judged]
 ) -> None:
-    """Where the best memory has the numbers of a question ("leg 2"), one with others is not shown beside it."""
+    """If the best memory has the numbers of a question ("leg 2"), do not show one with other numbers."""
     for part, look in enumerate(looks):
         numbers = set(_NUMBER.findall(look.asked.query.text))
         of_part = [i for i, one in enumerate(judged) if one[3] == part] if numbers else []
@@ -284,13 +285,13 @@ def _signals(
         signals[name] = fuse.z_scores(values)
         signals[f"session_{name}"] = fuse.session_scores(sessions, signals[name])
     said = set(plain_words(asked.query.text))
-    named = {who: speaks(who, said) for who in {(c.speaker, c.role) for c in candidates}}
+    named = {who: names_speaker(who, said) for who in {(c.speaker, c.role) for c in candidates}}
     signals["speaker"] = [named[c.speaker, c.role] for c in candidates]
     return signals
 
 
 def _circumstances(candidates: Sequence[Candidate], asked: Question) -> Signals:
-    """What does not depend on the question's words: its time, and each memory's standing."""
+    """Signals that do not depend on the question's words: its time, and each memory's status."""
     signals: Signals = {}
     spans = timewords.spans(asked.query.text, asked.now)
     if spans:
@@ -304,7 +305,7 @@ def _circumstances(candidates: Sequence[Candidate], asked: Question) -> Signals:
     return signals
 
 
-def speaks(who: tuple[str, str], said: set[str]) -> float:
+def names_speaker(who: tuple[str, str], said: set[str]) -> float:
     """1 when the question names the speaker; a question in the first person names the user."""
     speaker, role = who
     if speaker:
@@ -315,14 +316,14 @@ def speaks(who: tuple[str, str], said: set[str]) -> float:
 def _join(
     connection: sqlite3.Connection, found: Ranked, hidden: set[int], *, open_to_others: bool
 ) -> None:
-    """Memories joined with the best ones by an entity or a link rise; absent ones come in."""
+    """Raise memories connected with the best ones by an entity or a link, and add missing ones."""
     order = sorted(range(len(found.scores)), key=lambda i: -found.scores[i])[:_GRAPH_SEEDS]
     strengths = {found.candidates[i].source: 1.0 / (rank + 1) for rank, i in enumerate(order)}
     joined = graph.neighbours(connection, strengths)
     if not joined:
         return
     present = {candidate.source for candidate in found.candidates}
-    # Only a tie speaks for what comes in: it starts below everything that was found.
+    # Added memories are supported by a tie only, so they start below everything that was found.
     floor = min(found.scores) - 1.0
     for source in sorted(joined.keys() - present) if open_to_others else ():
         _bring_in(connection, found, source, hidden, floor)
@@ -352,12 +353,12 @@ def _bring_in(
 
 
 def _in_turn(found: Ranked, order: Sequence[int]) -> list[int]:
-    """Of several questions in one, the best that is worth showing for each, then the second best of each."""
+    """For several questions in one: the best memory worth showing for each, then the second best of each."""
     best, places = found.best_of_parts(), Counter[int]()
     turn: dict[int, int] = {}
     for i in order:
         if relevance.chance_beside(found.scores[i], best[i]) >= fuse.GOOD_MATCH:
-            # The whole message comes after what it asks.
+            # The whole message comes after its questions.
             turn[i] = places[found.parts[i]] + (found.parts[i] == 0)
             places[found.parts[i]] += 1
     return sorted(order, key=lambda i: turn.get(i, len(order)))
@@ -367,7 +368,7 @@ def _sorted(found: Ranked, asked: Question) -> Ranked:
     order = sorted(
         range(len(found.scores)), key=lambda i: (-found.scores[i], found.candidates[i].id)
     )
-    # Sentences of a long message tell as well as ask: most of them have no memory that answers.
+    # Sentences of a long message also state things, so most of them have no memory that answers.
     asks_several = len(asked.parts) > 1 and asked.parts[0].text == asked.query.text
     if asks_several and found.collection == "memories":
         order = _in_turn(found, order)

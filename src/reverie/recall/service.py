@@ -37,7 +37,7 @@ NAME = "search_memory"
 MOST = 20
 USUAL = 8
 
-# The index, asked for a question: where, and how many at most.
+# Searches the index: the question, where, and the most results.
 Search: TypeAlias = Callable[[str, Scope, int], Results]
 
 SPEC = ToolSpec.of(
@@ -111,24 +111,24 @@ OPENAI_KEY = "OPENAI_API_KEY"
 
 
 def _nothing_to_close() -> None:
-    """Models on disk hold nothing open."""
+    """Local models have nothing to close."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderChoice:
-    """What recall knows of meaning: a model or none, and what is to be said about that."""
+    """The embedding model of recall, or none, with notes for the user."""
 
     embedder: Embedder | None = None
     notes: tuple[str, ...] = ()
     close: Callable[[], None] = _nothing_to_close
-    # Words of the best messages are compared by the static model, whichever model found them.
+    # The static model compares the words of the best messages, whichever model found them.
     words: WordVectors | None = None
 
     @classmethod
     def of(
         cls, embedder: Embedder, close: Callable[[], None] = _nothing_to_close
     ) -> EmbedderChoice:
-        """A model, and beside it the static one if its packages are installed."""
+        """A model, and the static one beside it if its packages are installed."""
         static = default_embedder()
         return cls(
             embedder, close=close, words=None if isinstance(static, Missing) else _shared(static)
@@ -136,7 +136,7 @@ class EmbedderChoice:
 
 
 def installed_embedder() -> EmbedderChoice:
-    """The default model; that its packages are not installed is nothing out of the ordinary."""
+    """The default model; its packages may be missing."""
     found = default_embedder()
     if isinstance(found, Missing):
         log.info("recall goes by words alone; missing: %s", found.reason)
@@ -158,7 +158,7 @@ def _shared(found: OnDisk) -> OnDisk:
 def choose_embedder(
     app: Workspace, session: str = "", announce: Announce = no_listener
 ) -> EmbedderChoice:
-    """The model the settings ask for; one that cannot be had gives way to words, with a note."""
+    """The model in the settings; if it is unavailable, words only, with a note."""
     match app.settings["recall.embedder"]:
         case "none":
             return EmbedderChoice()
@@ -176,12 +176,12 @@ def choose_embedder(
 
 
 def stronger_embedder(app: Workspace) -> Embedder | Missing:
-    """The stronger model, or what is missing for it."""
+    """The stronger model, or what it lacks."""
     return hub.extra_embedder(extra_source(app))
 
 
 def extra_source(app: Workspace) -> hub.Source:
-    """Where the settings have the stronger model come from."""
+    """The source of the stronger model, by the settings."""
     return hub.Source(
         cast("str | None", app.settings["recall.model"]),
         cast("Path | None", app.settings["recall.model_folder"]),
@@ -195,7 +195,7 @@ def _endpoint(app: Workspace, session: str, announce: Announce) -> EmbedderChoic
     settings = app.settings
     model = str(settings["recall.endpoint.model"])
     base_url = cast("str | None", settings["recall.endpoint.base_url"])
-    # The key of one address is not shown to another: elsewhere, one must be named.
+    # Do not send one address's key to another: elsewhere, a key must be named.
     variable = cast("str | None", settings["recall.endpoint.api_key_env"])
     key = secret(variable or (None if base_url else OPENAI_KEY))
     told = settings.price(model, "input")
@@ -212,9 +212,9 @@ def open_ranker(
     meaning: EmbedderChoice | None = None,
     announce: Announce = no_listener,
 ) -> Iterator[IndexRanker]:
-    """A ranker over the engine that this process has for a memory.
+    """A ranker on this process's engine for a memory.
 
-    A model behind an endpoint is billed to one session, so that its engine is not shared.
+    A model behind an endpoint is billed to one session, so its engine is not shared.
     """
     meaning = meaning or installed_embedder()
     keep = meaning.close is _nothing_to_close
@@ -227,7 +227,7 @@ def open_ranker(
 
 
 def catch_up(memory: OpenMemory, ranker: IndexRanker) -> bool:
-    """A step towards an index and a history of all of a large directory; True: there is more to do."""
+    """Index and record a portion of a large directory; True: there is more to do."""
     reading = memory.store.read_on()
     return ranker.catch_up() or reading or memory.store.record_on()
 
@@ -235,7 +235,7 @@ def catch_up(memory: OpenMemory, ranker: IndexRanker) -> bool:
 def recall_for(
     app: Workspace, memory: OpenMemory, ranker: IndexRanker, selector: Model | None, session: str
 ) -> Recall:
-    """Recall for one session, as the settings have it; what it shows and what helps is counted."""
+    """Recall for one session, by the settings; shown and used memories are counted."""
     from reverie.recall.pipeline import Recall, in_thread
 
     return Recall(
@@ -269,7 +269,7 @@ def recall_as_of(
     limit: int,
     meaning: EmbedderChoice | None = None,
 ) -> Results:
-    """Answer from memory as it was: an index of that moment, made for this one question."""
+    """Answer from memory as it was at a moment, with a temporary index of that state."""
     then = [(part, part.history.as_of(moment)) for part in memory.parts]
     known = [(part, revision.id) for part, revision in then if revision is not None]
     if not known:
@@ -299,7 +299,7 @@ def index_episodes(
     scrubber: Scrubber,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Bring conversations into the index, all of them, now; others are taken out."""
+    """Index all of these conversations now, and remove all others."""
     from reverie.recall.past_sessions import EpisodeIndexer
 
     indexer = EpisodeIndexer(index, lambda known: listing, scrubber)
@@ -311,7 +311,7 @@ def index_episodes(
 def recall(
     workspace: Workspace, question: str, *, limit: int, as_of: datetime | None = None
 ) -> Results:
-    """The memories that fit a question, best first; also as memory was at another time."""
+    """The memories that fit a question, best first, optionally as memory was at another time."""
     memory = workspace.memory()
     meaning = choose_embedder(workspace)
     if as_of is not None:
@@ -330,7 +330,7 @@ def search(workspace: Workspace, question: str, *, limit: int, scope: Scope = "b
 def index_past_sessions(
     workspace: Workspace, progress: Callable[[int, int], None] | None = None
 ) -> None:
-    """Bring past conversations into the index, ours and Claude Code's; what is known is not read again."""
+    """Index past conversations, ours and Claude Code's; those already indexed are not read again."""
     from reverie.recall.past_sessions import conversations
 
     meaning = choose_embedder(workspace)

@@ -1,4 +1,4 @@
-"""The SQLite file behind recall: its schema, and how it heals. It may be deleted at any time."""
+"""The SQLite file behind recall: its schema, and its repair. It may be deleted at any time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 FORMAT = f"6/{words.VERSION}/{thesaurus.VERSION}"
 BUSY_SECONDS = 2.0
 _CACHE_KIB = 16_384
-# Every letter, digit and mark is part of a term: the terms are ours, FTS5 only tells them apart.
+# Every letter, digit and mark is part of a term: we make the terms, FTS5 only separates them.
 _TOKENS = "tokenize=\"unicode61 remove_diacritics 0 categories 'L* N* M* Co'\""
 
 _SCHEMA = f"""
@@ -54,7 +54,7 @@ CREATE TABLE removed(stamp INTEGER, passage INTEGER, PRIMARY KEY(stamp, passage)
 
 
 class Shadow:
-    """One connection to the index file. A broken, older or vanished file is replaced, silently."""
+    """One connection to the index file. A broken, outdated or missing file is replaced silently."""
 
     def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
         self.path = path
@@ -92,7 +92,7 @@ class Shadow:
         self._connection = None
 
     def discard(self, reason: object) -> None:
-        """Remove the file: everything in it can be made again."""
+        """Remove the file; everything in it can be rebuilt."""
         log.warning("building the recall index %s again: %s", self.path, reason)
         self.close()
         for ending in ("", "-wal", "-shm"):
@@ -100,7 +100,7 @@ class Shadow:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, alone among writers; readers go on with what was there before."""
+        """One transaction, exclusive among writers; readers still see the previous state."""
         connection = self.connection()
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -180,7 +180,7 @@ def write_meta(connection: sqlite3.Connection, key: str, value: str) -> None:
 
 
 def next_stamp(connection: sqlite3.Connection) -> int:
-    """A number that only grows: what changed after a given moment has a larger one."""
+    """A number that only grows, so that later changes have larger numbers."""
     stamp = int(read_meta(connection, "stamp") or 0) + 1
     write_meta(connection, "stamp", str(stamp))
     return stamp

@@ -1,8 +1,8 @@
-"""Corrects slips of the pen in a question, towards words that the memories or English have.
+"""Corrects typing errors in a question, towards words of the memories or of English.
 
-A slip is a letter too many or too few, another letter, or two that changed places. Only words that
-are no words we know are read so. A name is corrected only if two letters changed places or one is
-doubled: "Klin" is meant for "Kiln", but "Gregor" is not a slip for "Grigor".
+An error is one letter too many or too few, a wrong letter, or two letters swapped. Only unknown
+words are corrected, and a name only if two letters are swapped or one is doubled: "Klin" means
+"Kiln", but "Gregor" is not an error for "Grigor".
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Protocol
 from reverie.text import thesaurus
 from reverie.text.words import ENGLISH, QueryWord, leaning, plain_words, query_words, stem
 
-# A shorter word may be anything; in one with fewer than five letters another letter is no slip.
+# Shorter words are never corrected; in one with fewer than five letters, a wrong letter is no
+# error.
 SHORTEST = 3
-# Of one question, so many words are looked at.
+# How many words of a question are checked.
 MOST = 6
 _WORD = re.compile(r"[A-Za-z]+")
 _SHORT = 3
@@ -39,14 +40,14 @@ _ENDINGS = (
     "ments",
     "ity",
 )
-# How unlike a word each slip makes it.
+# The cost of each kind of error.
 SWAPPED = DOUBLED = 1
 LOST = 2
 CHANGED = 3
 
 
 class Vocabulary(Protocol):
-    """The terms of the memories that are asked."""
+    """The terms of the searched memories."""
 
     def rows(self, term: str) -> int:
         """How many passages have a term."""
@@ -62,7 +63,7 @@ class Vocabulary(Protocol):
 
 
 def corrected(text: str, known: Vocabulary) -> str:
-    """The text with its slips corrected."""
+    """The text with its typing errors corrected."""
     unknown = {word.word for word in query_words(text) if _strange(word, known)}
     if not unknown or leaning(plain_words(text)) not in (None, "english"):
         return text
@@ -76,7 +77,7 @@ def corrected(text: str, known: Vocabulary) -> str:
     done, found = 0, []
     for match in strange:
         word, capital = match[0].lower(), match[0][0].isupper()
-        meant = _name(word, known) if capital and match.start() else _meant(word, known)
+        meant = _name(word, known) if capital and match.start() else _intended(word, known)
         meant = meant.capitalize() if meant and capital else meant
         found += [text[done : match.start()], meant or match[0]]
         done = match.end()
@@ -84,7 +85,7 @@ def corrected(text: str, known: Vocabulary) -> str:
 
 
 def _strange(word: QueryWord, known: Vocabulary) -> bool:
-    """Whether neither a memory nor English is known to have a word."""
+    """Whether a word is in neither the memories nor English."""
     if len(word.word) < SHORTEST or any(map(known.rows, word.terms)):
         return False
     plain = word.word
@@ -96,13 +97,13 @@ def _strange(word: QueryWord, known: Vocabulary) -> bool:
     )
 
 
-def _meant(word: str, known: Vocabulary) -> str | None:
-    """The word that is one slip away, if one is nearer than all others; one of a memory before others."""
+def _intended(word: str, known: Vocabulary) -> str | None:
+    """The word one error away, if one is closer than all others; a memory's word wins."""
     most = LOST if len(word) < _LONG else CHANGED
     sizes = {
         other: size
         for other, size in _slips(word, _english().get(word[0], ())).items()
-        # Another common word may well be meant: "wrote" is no slip for "write".
+        # Another common word may be intended: "wrote" is not an error for "write".
         if size <= (LOST if other in ENGLISH else DOUBLED)
     }
     for form in dict.fromkeys((stem(word, "english"), word)):
@@ -110,7 +111,7 @@ def _meant(word: str, known: Vocabulary) -> str | None:
             sizes[term] = min(size, sizes.get(term, size))
     least = min(sizes.values(), default=most + 1)
     nearest = [one for one, size in sizes.items() if size == least <= most]
-    # Words that stand everywhere come first, then those of memories.
+    # Common words come first, then those of memories.
     kept = [one for one in nearest if one in ENGLISH]
     kept = kept or [one for one in nearest if known.rows(one)] or nearest
     if len(kept) == 1:
@@ -119,7 +120,7 @@ def _meant(word: str, known: Vocabulary) -> str | None:
 
 
 def _name(word: str, known: Vocabulary) -> str | None:
-    """The name that was meant, where two letters changed places or one is doubled."""
+    """The intended name, if two letters were swapped or one was doubled."""
     forms = {word, stem(word, "english")}
     near = _slips(word, known.near(word[0], len(word)))
     written = {known.written(term) for term in near}
@@ -128,7 +129,7 @@ def _name(word: str, known: Vocabulary) -> str | None:
 
 
 def _by_ending(word: str, known: Vocabulary) -> str | None:
-    """The word of a memory, where the slip is in its ending: "tastng" for "tasting"."""
+    """The word of a memory, if the error is in its ending: "tastng" for "tasting"."""
     for cut in range(2, min(_LONGEST_ENDING, len(word) - _SHORTEST_STEM) + 1):
         term, ending = word[:-cut], word[-cut:]
         if known.rows(term) and any(slip(ending, one) for one in _ENDINGS):
@@ -137,10 +138,10 @@ def _by_ending(word: str, known: Vocabulary) -> str | None:
 
 
 def _slips(form: str, others: Iterable[str]) -> dict[str, int]:
-    """The words that are one slip away, and how large it is."""
+    """The words one error away, with its cost."""
     found: dict[str, int] = {}
     for other in others:
-        # One slip leaves the beginning or the end of a word as it was, unless it is short.
+        # One error leaves the beginning or the end of a longer word intact.
         near = len(form) <= _SHORT + 1 or form[:2] == other[:2] or form[-2:] == other[-2:]
         if near and len(other) >= SHORTEST and (size := slip(form, other)):
             found[other] = size
@@ -158,7 +159,7 @@ def _english() -> dict[str, list[str]]:
 
 
 def slip(one: str, other: str) -> int:
-    """How large the slip is between two words; 0 where they are the same, or further apart."""
+    """The cost of the one error between two words; 0 if they are equal, or further apart."""
     if one == other or abs(len(one) - len(other)) > 1:
         return 0
     start = next(n for n, (a, b) in enumerate(zip_longest(one, other)) if a != b)

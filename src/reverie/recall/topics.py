@@ -14,7 +14,7 @@ from reverie.text import words
 
 
 def missing(connection: sqlite3.Connection, files: Sequence[str]) -> set[str]:
-    """Those of some files that are not in the index."""
+    """Which of these files are not in the index."""
     sql = "SELECT 1 FROM sources WHERE collection = 'memories' AND name = ?"
     return {file for file in files if connection.execute(sql, (file,)).fetchone() is None}
 

@@ -1,7 +1,7 @@
 """Decides whether a reply used a memory that was shown. Pure and deterministic.
 
-It did when it cites the memory's mark, names its file, or says something that stands in the memory and was not
-said before: an identifier, a date, a run of words.
+It did if it cites the memory's mark, names its file, or repeats something from the memory that was
+not said before: an identifier, a date, a run of words.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from reverie.text import words as languages
 from reverie.text.words import fold, plain_words
 
 Use: TypeAlias = Literal["recalled", "used"]
-# Writes down that memories were shown, or that they helped.
+# Records that memories were shown or used.
 CountUses: TypeAlias = Callable[[Sequence[str], Use], None]
 
-# So many words in a row, of which so many different ones carry meaning, are no coincidence.
+# This many words in a row, with this many different content words, are no coincidence.
 _RUN = 4
 _MEANING = 3
 _SHORTEST_NAME = 4
 
-# Whatever is no plain word: snake_case, camelCase, paths, versions, dates, ports, ticket numbers.
+# Anything but plain words: snake_case, camelCase, paths, versions, dates, ports, ticket numbers.
 _NAME = re.compile(r"\w+(?:[-./:_]+\w+)*")
 _HUMP = re.compile(r"[a-z][A-Z]")
 _YEAR = re.compile(r"(?:19|20)\d\d")

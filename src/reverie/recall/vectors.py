@@ -1,7 +1,7 @@
 """Vectors of passages: computed outside any lock, stored in the index, searched in memory.
 
-A model may be slow, or far away, or not answer: it is asked for a portion at a time, and neither
-readers nor writers wait for it.
+A model may be slow, remote or unavailable: it encodes one portion at a time, and neither readers
+nor writers wait for it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# The model whose vectors were thrown away last.
+# The model whose vectors were last discarded.
 REPLACED = "replaced"
-# A message this long speaks for itself; a shorter one leans on its neighbours.
+# A message this long is clear by itself; a shorter one needs its neighbours.
 _SELF_CONTAINED = 160
-# A message no longer than this is read together with the one after it.
+# A message up to this length is read together with the next one.
 _READ_BEFORE = 240
-# A share that moves a vector less than this is not worth reading a text for.
+# A text whose share moves the vector less than this is not worth encoding.
 _WORTH_READING = 0.1
 
 
@@ -207,7 +207,7 @@ def _window(connection: sqlite3.Connection, passage: int, reach: int) -> dict[in
 
 EXACT_ROWS = 40_000
 _CANDIDATES = 2_000
-# So many rows tell what is usual in a store that is not compared as a whole.
+# How many rows are sampled for the mean of a store that is not compared as a whole.
 _SAMPLE = 1_000
 _BLOCK = 512
 _PORTION = 20_000
@@ -217,7 +217,7 @@ _PORTION = 20_000
 class Nearest:
     """Passages by similarity to a question, and whether the search was approximate.
 
-    `usual` and `spread` are what any passage of the store has: the mean and its deviation.
+    `usual` and `spread` are the mean and the deviation over the store.
     """
 
     scores: dict[int, float]
@@ -317,7 +317,7 @@ class Matrix:
         found = dict(zip(ids.tolist(), scores.tolist(), strict=True))
         if not len(background):
             return Nearest(found, approximate)
-        # Wide numbers: the order of the rows must not tell.
+        # In double precision, so that the order of the rows does not matter.
         wide = background.astype(np.float64)
         return Nearest(found, approximate, float(wide.mean()), float(wide.std()))
 
@@ -342,8 +342,8 @@ class Matrix:
     ) -> NDArray[np.float32]:
         total = len(self._ids) if rows is None else len(rows)
         scores = np.empty(total, np.float32)
-        # One small buffer, and no `@`: fresh memory costs more than the arithmetic, and the
-        # threads of a BLAS wait for each other, on a busy machine for 40 ms.
+        # One small buffer, and not `@`: allocating memory costs more than the arithmetic, and BLAS
+        # threads wait for each other, on a busy machine for 40 ms.
         floats = np.empty((min(_BLOCK, total), self.dimensions), np.float32)
         for start in range(0, total, _BLOCK):
             place = slice(start, min(start + _BLOCK, total))

@@ -75,7 +75,7 @@ def list_projects(call: Call) -> Answer:
 
 
 def open_project(call: Call) -> Answer:
-    """A project by its name in a space; made if it is new and this key may write there."""
+    """A project by its name in a space, created if it is new and this key may write there."""
     space = call.connection.execute(
         "SELECT space FROM reverie.spaces WHERE name = %s", (call.path["space"],)
     ).fetchone()
@@ -114,7 +114,7 @@ _LONGEST_LIFE = 36_500
 
 
 def create_key(call: Call) -> Answer:
-    """A new key: {label, spaces: {name: read|write}, admin, days}; its token is told once."""
+    """A new key: {label, spaces: {name: read|write}, admin, days}; its token is returned once."""
     data = call.body()
     days, spaces = data.get("days"), data.get("spaces", {})
     if not isinstance(spaces, dict) or not all(v in ("read", "write") for v in spaces.values()):
@@ -132,12 +132,12 @@ def create_key(call: Call) -> Answer:
 
 
 def rotate_key(call: Call) -> Answer:
-    """A new token for a key; the old one ends."""
+    """A new token for a key; the old one stops working."""
     return Answer.of({"token": _tenancy(call).rotate_key(call.path["key"])})
 
 
 def revoke_key(call: Call) -> Answer:
-    """End a key for good."""
+    """Revoke a key for good."""
     _tenancy(call).revoke_key(call.path["key"])
     return Answer(204)
 
@@ -151,7 +151,7 @@ def _tenancy(call: Call) -> Tenancy:
 
 
 def ask_promotion(call: Call) -> Answer:
-    """Ask that a team's project takes a memory of this one: {file, space}."""
+    """Propose a memory of this project to a team's project: {file, space}."""
     data = call.body()
     source = call.store()
     file = call.text(data, "file")
@@ -174,7 +174,7 @@ def ask_promotion(call: Call) -> Answer:
 
 
 def list_promotions(call: Call) -> Answer:
-    """Promotions that wait, or that were decided (?state=approved)."""
+    """Waiting promotions, or decided ones (?state=approved)."""
     state = call.query.get("state", "waiting")
     return Answer.of({"promotions": sharing.promotions(call.connection, state)})
 
@@ -221,7 +221,7 @@ def take_lease(call: Call) -> Answer:
 
 
 def give_lease_back(call: Call) -> Answer:
-    """Give a lease back: ?holder=."""
+    """Release a lease: ?holder=."""
     holder = call.query.get("holder", "")
     if not sharing.give_lease_back(call.connection, call.project(), call.path["name"], holder):
         raise Problem(404, "this holder has no such lease")
@@ -253,7 +253,7 @@ def reserve_money(call: Call) -> Answer:
 
 
 def settle_money(call: Call) -> Answer:
-    """What a reserved call really cost: {cost}, or {cost: null} if it was never made."""
+    """The actual cost of a reserved call: {cost}, or {cost: null} if it was never made."""
     data = call.body()
     cost = None if data.get("cost") is None else _amount(data, "cost")
     if not sharing.settle(call.connection, call.path["ticket"], cost, data.get("entry")):
@@ -262,7 +262,7 @@ def settle_money(call: Call) -> Answer:
 
 
 def list_spending(call: Call) -> Answer:
-    """What was spent and is reserved by day (UTC), key and purpose; an admin key sees every key's."""
+    """Spent and reserved money by day (UTC), key and purpose; an admin key sees all keys."""
     rows = call.connection.execute(
         "SELECT (at AT TIME ZONE 'UTC')::date::text AS day, key, purpose, count(*) AS calls, "
         "sum(cost) FILTER (WHERE settled) AS spent, sum(cost) FILTER (WHERE NOT settled) AS reserved "
@@ -274,7 +274,7 @@ def list_spending(call: Call) -> Answer:
 
 
 def set_cap(call: Call) -> Answer:
-    """Dollars a day, of all or of one key and purpose: {key, purpose, day}; for admin keys."""
+    """Set a cap in dollars a day, for all or for one key and purpose: {key, purpose, day}; for admin keys."""
     data = call.body()
     day = None if data.get("day") is None else _amount(data, "day")
     key, purpose = call.text(data, "key", ""), call.text(data, "purpose", "")

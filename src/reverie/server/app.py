@@ -28,7 +28,7 @@ _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0
 
 
 class Service:
-    """The application and what it counts; `draining` makes it not ready for new work."""
+    """The application and its metrics; `draining` makes it not ready for new work."""
 
     def __init__(self, parts: Parts, telemetry: Telemetry | None = None) -> None:
         self.parts = parts
@@ -58,7 +58,7 @@ class Service:
         )
 
     def drain(self) -> None:
-        """Say that it is not ready any more; requests that come nevertheless are answered."""
+        """Report that it is no longer ready; requests that still arrive are answered."""
         self.draining = True
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""One call of the API: what was asked, by which key, in which transaction; and answers."""
+"""One call of the API: its request, key and transaction, and its answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reverie.ports import Clock, Scrubber
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 MARKDOWN = "text/markdown; charset=utf-8"
-# Longer numbers do not fit into PostgreSQL's, and count nothing that there is.
+# Longer numbers do not fit into PostgreSQL's integers, and count nothing real.
 _DIGITS = 18
 LARGEST_BODY = 8 * 1024 * 1024
 
@@ -64,7 +64,7 @@ class Problem(ReverieError):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the service is made of."""
+    """The parts of the service."""
 
     database: Database
     clock: Clock
@@ -108,7 +108,7 @@ class Call:
         return None if data.get(name) is None else self.text(data, name, "")
 
     def position(self, name: str) -> int:
-        """Where a list goes on; from its beginning without one."""
+        """The cursor of a list; without one, the beginning."""
         value = self.query.get(name, "")
         return int(value[:_DIGITS]) if value.isdecimal() else 0
 
@@ -183,7 +183,7 @@ def answered(
 
 
 def _problem(error: Exception) -> Problem:
-    """What the caller is told of an error."""
+    """The problem that an error is reported as."""
     match error:
         case Problem():
             return error
@@ -199,7 +199,7 @@ def _problem(error: Exception) -> Problem:
 
 
 def _once(call: Call, handler: Handler, key: str, request: str) -> Answer:
-    """The answer row is written in the handler's own transaction: both, or none."""
+    """Run a handler once per request. The answer row is in the handler's own transaction: both, or none."""
     digest = hashlib.sha256(request.encode() + b"\0" + call.raw).hexdigest()
     me = (call.claims.org, call.claims.key, key[:200])
     inserted = call.connection.execute(

@@ -1,7 +1,7 @@
 """The endpoints of conversations: post them, read them, search them; and dreams.
 
-A conversation that is posted is stored without secrets. The job that learns from it is enqueued in the
-same transaction, and so is the next dream of its project once enough was said.
+A posted conversation is stored without secrets. The job that learns from it is enqueued in the same
+transaction, and so is the project's next dream once there are enough conversations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LONGEST_SESSION = 200
 
 
 def post_conversation(call: Call) -> Answer:
-    """Messages of a conversation, in your SDK's format; a worker learns from those that are new."""
+    """Post messages of a conversation, in your SDK's format; a worker learns from the new ones."""
     given = call.body().get("messages")
     if not isinstance(given, list) or not 1 <= len(given) <= _MOST_MESSAGES:
         raise Problem(422, f"messages must be a list of 1 to {_MOST_MESSAGES:,}")
@@ -43,7 +43,7 @@ def post_conversation(call: Call) -> Answer:
     messages = [clean_message(replace(m, at=m.at or now), call.parts.scrubber) for m in read]
     added = add_messages(call.connection, project, session, messages)
     if added:
-        # Who posted it pays for the model that reads it.
+        # The key that posted it pays for the model that reads it.
         detail = {"space": project.space, "session": session, "key": call.claims.key}
         call.connection.execute(
             "SELECT reverie.enqueue(%s, %s, %s)",
@@ -59,11 +59,11 @@ def _read(given: list[Any]) -> tuple[Message, ...]:
             return tuple(message_from_json(one) for one in given)
         return _with_ids(read_history(given).messages)
     except (ReverieError, ValueError) as error:
-        raise Problem(422, "these are no messages", str(error)) from error
+        raise Problem(422, "these are not messages", str(error)) from error
 
 
 def _with_ids(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Ids by content and place: the same conversation, sent again with more, has the same ones."""
+    """Ids by content and position: a conversation sent again with more messages keeps its ids."""
     made: list[Message] = []
     for one in messages:
         before = made[-1] if made else None
@@ -74,7 +74,7 @@ def _with_ids(messages: Sequence[Message]) -> tuple[Message, ...]:
 def add_messages(
     connection: Connection, project: ProjectRow, session: str, messages: list[Message]
 ) -> int:
-    """Append the messages that are not there yet; how many they were."""
+    """Append the messages that are not stored yet, and return how many."""
     place = (project.org, project.space, project.project)
     at = [message.at for message in messages]
     # Locks the conversation: posts of one take turns.
@@ -139,7 +139,7 @@ def messages_of(connection: Connection, project: str, session: str) -> list[Mess
 
 
 def schedule_dream(connection: Connection, project: ProjectRow) -> None:
-    """Enqueue the project's next dream when its space's gates of time and sessions will be open."""
+    """Enqueue the project's next dream for the time when the gates of its space open."""
     gate = connection.execute(
         "SELECT greatest(now(), last.at + make_interval(secs => s.dream_hours * 3600)) AS moment "
         "FROM reverie.spaces s, (SELECT max(at) AS at FROM reverie.dreams WHERE project = %s "
@@ -153,7 +153,7 @@ def schedule_dream(connection: Connection, project: ProjectRow) -> None:
 
 
 def enqueue_dream(connection: Connection, project: ProjectRow, moment: object = None) -> bool:
-    """Enqueue a dream, unless one waits or runs already."""
+    """Enqueue a dream, unless one is waiting or running."""
     made = connection.execute(
         "SELECT reverie.enqueue_once(%s, %s, %s, '', coalesce(%s::timestamptz, now())) AS job",
         (DREAM, project.project, Jsonb({"space": project.space}), moment),
@@ -175,7 +175,7 @@ def list_conversations(call: Call) -> Answer:
 
 
 def read_conversation(call: Call) -> Answer:
-    """Every message of a conversation, and how many of them were learnt from."""
+    """Every message of a conversation, and how many were learnt from."""
     project, session = call.project().project, call.path["session"]
     found = call.connection.execute(
         "SELECT session, started, updated, messages AS count, learnt FROM reverie.conversations "
@@ -189,7 +189,7 @@ def read_conversation(call: Call) -> Answer:
 
 
 def delete_conversation(call: Call) -> Answer:
-    """Remove a conversation; memories that were learnt from it stay."""
+    """Remove a conversation; memories learnt from it stay."""
     done = call.connection.execute(
         "DELETE FROM reverie.conversations WHERE project = %s AND session = %s",
         (call.project().project, call.path["session"]),
@@ -220,7 +220,7 @@ def search(call: Call) -> Answer:
 
 
 def ask_dream(call: Call) -> Answer:
-    """Let a worker dream now, unless a dream of this project waits or runs."""
+    """Let a worker dream now, unless a dream of this project is waiting or running."""
     project = call.project()
     return Answer.of({"enqueued": enqueue_dream(call.connection, project)}, 202)
 
@@ -247,7 +247,7 @@ _SPACE_FIELDS: dict[str, Callable[[object], bool]] = {
 
 
 def change_space(call: Call) -> Answer:
-    """When a space dreams and what it keeps out: {dream_hours, dream_sessions, learning}."""
+    """Set when a space dreams and what it keeps out: {dream_hours, dream_sessions, learning}."""
     data, name = call.body(), call.path["space"]
     if not call.claims.admin:
         raise Problem(403, "only an admin key of the organisation may do that")

@@ -43,7 +43,7 @@ LEASE = "dream"
 LEASE_SECONDS = 600.0
 _RENEW_AFTER = 60.0
 CONVERSATIONS = "conversations"
-# A model finds this many past conversations beside its copy, the newest.
+# How many past conversations a model finds beside its copy, newest first.
 _MOST_CONVERSATIONS = 20
 
 
@@ -55,7 +55,7 @@ def dream(learner: Learner, job: JobRun) -> None:
 
 @dataclass(slots=True)
 class Lease:
-    """The lease of a dream in the database; no other worker or client dreams meanwhile."""
+    """The lease of a dream in the database, which keeps other workers and clients from dreaming."""
 
     job: JobRun
     store: JobStore
@@ -71,14 +71,14 @@ class Lease:
             return sharing.take_lease(connection, place, LEASE, holder, LEASE_SECONDS)
 
     def renewed(self) -> None:
-        """Renew it when it is due; a database that is away is asked again the next time."""
+        """Renew the lease when due; if the database is unavailable, try again next time."""
         if time.monotonic() - self.taken > _RENEW_AFTER:
             with suppress(ReverieError):
                 self._take()
 
     @property
     def is_ours(self) -> bool:
-        """Asked in the transaction of the merge, which keeps it ours until the commit."""
+        """Called in the transaction of the merge, which keeps the lease ours until the commit."""
         with self.store.connection() as connection:
             return sharing.holds_lease(connection, self.job.project, LEASE, self.job.name)
 
@@ -89,7 +89,7 @@ class Lease:
 
 
 class DreamStore(JobStore):
-    """The memory of a dream: its one change, the note of its job and its row are one transaction."""
+    """The memory of a dream, whose change, job note and row are one transaction."""
 
     def __init__(self, job: JobRun, clock: Clock, dream: str) -> None:
         super().__init__(job, clock)
@@ -134,7 +134,7 @@ class Dreaming:
     id: str
 
     def run(self, dreamer: Dreamer | None = None) -> None:
-        """Dream; with the service's model and then the rules, unless another dreamer is given."""
+        """Dream with the service's model and then the rules, unless another dreamer is given."""
         with self.job.entered() as connection:
             done = self.job.was_noted(connection)
         if not done:
@@ -187,7 +187,7 @@ class Dreaming:
         return dreamer_of(agents, around, model.name, after=rules, instead=rules)
 
     def _conversations(self, folder: Path) -> Path:
-        """A folder with the newest conversations of the project, a message a line."""
+        """Write the project's newest conversations into a folder, one message per line."""
         made = folder / CONVERSATIONS
         made.mkdir()
         project = self.job.project.project

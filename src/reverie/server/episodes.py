@@ -1,6 +1,6 @@
-"""Past conversations in PostgreSQL: each message with the words of those beside it, and their search.
+"""Past conversations in PostgreSQL: each message with its neighbours' words, and their search.
 
-Signals and their weights are those of files; the second look word by word is not taken here.
+Signals and weights are the same as for files; there is no reranking word by word.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reverie.recall import fuse, queries
 from reverie.recall.candidates import Candidate
 from reverie.recall.documents import snippet, split
 from reverie.recall.episodes import REACH
-from reverie.recall.search import speaks
+from reverie.recall.search import names_speaker
 from reverie.server.search import EMBED, question_vector, unfit, vector_text
 from reverie.text import timewords, words
 from reverie.text.words import plain_words
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 POOL = 150
 _SPOKEN = ("user", "assistant")
 _MOST_TERMS = 64
-# What a word of a neighbour counts beside one of the message itself.
+# The weight of a neighbour's word, compared with one of the message itself.
 _LENT = 0.3
 _LENT_TERMS = 200
 
@@ -39,7 +39,7 @@ _LENT_TERMS = 200
 def index_messages(
     connection: Connection, project: ProjectRow, session: str, messages: Sequence[Message]
 ) -> None:
-    """Write what search looks at of new messages, and ask a worker for their vectors."""
+    """Index new messages for search, and have a worker compute their vectors."""
     spoken = [one for one in messages if one.origin in _SPOKEN and one.text.strip()]
     if not spoken:
         return
@@ -77,7 +77,7 @@ def _lexemes(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSearch:
-    """Answers questions about what was said in one project's conversations."""
+    """Searches one project's conversations."""
 
     clock: Clock
     embedder: Embedder | None
@@ -144,13 +144,13 @@ def _signals(
     for name, values in raw.items():
         signals[name] = fuse.z_scores(values)
         signals[f"session_{name}"] = fuse.session_scores(sessions, signals[name])
-    signals["speaker"] = [speaks(("", candidate.role), said) for candidate in candidates]
+    signals["speaker"] = [names_speaker(("", candidate.role), said) for candidate in candidates]
     return signals
 
 
 @cache
 def _candidates_query(count: int) -> str:
-    """One scan of the project's messages: words found, rarer ones counting more, and meaning."""
+    """One scan of the project's messages by words (rare ones count more) and by meaning."""
     numbers = range(count)
     found = "".join(
         f", CASE WHEN e.words @@ %(t{n})s::tsquery THEN 1.0 "

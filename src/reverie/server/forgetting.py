@@ -1,8 +1,8 @@
 """The endpoint that removes every trace of a memory: its files, its history, and copies of its words.
 
-Everything happens in one transaction under the project's lock. A memory about the person is learnt from
-and recalled in every project, so that all projects of its space are cleaned. A team's history is rewritten
-only with an admin key.
+Everything happens in one transaction under the project's lock. A memory about the person is learnt
+and recalled in every project, so all projects of its space are cleaned. A team's history is
+rewritten only with an admin key.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_SENTENCES = 200
 
 
 def forget_everywhere(call: Call) -> Answer:
-    """Remove every trace of a memory, in the history and in conversations, too: {file, sentences}."""
+    """Remove every trace of a memory, also from the history and conversations: {file, sentences}."""
     data = call.body()
     file, given = call.text(data, "file"), data.get("sentences", [])
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
@@ -66,7 +66,7 @@ class _Forgetting:
         return [*beside, *said.itself()]
 
     def _original_sentences(self) -> Iterator[str]:
-        """The sentences in the messages it was learnt from, which may be worded otherwise."""
+        """The sentences in the messages it was learnt from, which may have another wording."""
         cited = {one.partition("#") for version in self.versions for one in version.source}
         for session, _, message in cited:
             rows = self.call.connection.execute(
@@ -84,7 +84,7 @@ class _Forgetting:
         logs = tuple(name for name in store.listing() if name.startswith(f"{LOGS}/"))
         forgetter = MemoryForgetter(store, self.traces, titles, author, now, logs)
         first, *others = forgetter.from_directory()
-        # The answer is kept for requests that are repeated, and names no memory that is gone.
+        # The answer is stored for repeated requests, so it must not name the removed memory.
         places = [replace(first, place="memory"), *others]
         if store.project.shared and not self.call.claims.admin:
             return [*places, _SHARED_HISTORY]
@@ -185,7 +185,7 @@ class _Forgetting:
         return Cleaned("promotions", done, count, remains)
 
     def _answers(self) -> Cleaned:
-        """Answers that are kept for requests that are repeated."""
+        """Remove stored answers for repeated requests."""
         me = (self.call.claims.org, self.call.claims.key)
         rows = self._rows(
             "SELECT idempotency, body FROM reverie.answers WHERE org = %s AND key = %s "

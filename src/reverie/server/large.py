@@ -1,9 +1,9 @@
 """Projects of more than 50,000 passages: neighbours from an HNSW index, words from an inverted one.
 
 The vector index holds the rows of all large projects. An ordinary search in it stops after some
-neighbours and filters them afterwards, which leaves two of ten; the iterative scan goes on until enough
-of this project's are found. How common words are and how alike memories usually are is estimated from
-a sample, which files would count.
+neighbours and filters them afterwards, which leaves two of ten; the iterative scan continues until
+enough of this project's rows are found. The frequency of words and the usual similarity are
+estimated from a sample, not counted as for files.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from reverie.memory.postgres.database import Connection
 from reverie.memory.postgres.rows import ProjectRow
 
 INDEX = "index"
-# Up to here a project is scanned, and nothing is missed.
+# Up to this size a project is scanned, which misses nothing.
 MOST_SCANNED = 50_000
-# Of the vectors in the index; models with others are compared exactly, however many rows there are.
+# The size of the vectors in the index; others are compared exactly, whatever the number of rows.
 DIMENSIONS = 256
 _SAMPLE = 500
-# A word in more of the memories than this brings no candidates; it still counts for those found.
+# A word in more memories than this finds no candidates; it still counts for those found otherwise.
 _COMMON = 0.05
 _PORTION = 1_000
 
@@ -44,7 +44,7 @@ class Job(Protocol):
 def ask_if_large(
     connection: Connection, detail: Mapping[str, Any], most: int = MOST_SCANNED
 ) -> None:
-    """Ask a worker to index a project that outgrew scanning."""
+    """Have a worker index a project that has outgrown scanning."""
     found = connection.execute(
         "SELECT p.space FROM reverie.projects p WHERE p.project = %s AND NOT p.large AND (SELECT "
         "count(*) FROM (SELECT 1 FROM reverie.passages WHERE project = %s LIMIT %s) s) > %s",
@@ -58,20 +58,20 @@ def ask_if_large(
 
 
 def index_project(job: Job) -> None:
-    """Bring a project's rows into the indexes, a portion at a time; then they are used."""
+    """Add a project's rows to the indexes, a portion at a time, and then use the indexes."""
     project = job.project.project
     rows = _PORTION
     while rows == _PORTION:
         with job.entered() as connection:
             rows = _indexed(connection, project)
     with job.entered() as connection:
-        # Writers wait for this: what they add afterwards is indexed at once.
+        # Writers wait for this; whatever they add afterwards is indexed at once.
         connection.execute(
             "UPDATE reverie.projects SET large = true WHERE project = %s", (project,)
         )
         while _indexed(connection, project):
             continue
-        # Later rows are not counted: what a question needs is how common words are beside each other.
+        # Later rows are not counted: only the relative frequency of words matters.
         connection.execute(
             "UPDATE reverie.projects SET passages = (SELECT count(*) FROM reverie.passages "
             "WHERE project = %s) WHERE project = %s",
@@ -91,10 +91,11 @@ def _indexed(connection: Connection, project: str) -> int:
 def large_candidates(
     connection: Connection, asked: Mapping[str, Any], count: int
 ) -> list[dict[str, Any]]:
-    """The best by words and the best by meaning, as the scan of a small project has them."""
+    """The best by words and the best by meaning, like the scan of a small project."""
     connection.execute("SET LOCAL hnsw.iterative_scan = strict_order")
     connection.execute("SET LOCAL hnsw.ef_search = 120")
-    # How many rows are wanted, and which words, decides here whether an index is worth its while.
+    # Whether an index pays depends on the number of rows wanted and on the words, so plan each
+    # query.
     connection.execute("SET LOCAL plan_cache_mode = auto")
     sample = connection.execute(_sample_query(count).encode(), {**asked, "sample": _SAMPLE})
     seen = sample.fetchone()
@@ -123,7 +124,7 @@ _NEAR = f"(p.embedding::halfvec({DIMENSIONS}) <=> %(vector)s::halfvec({DIMENSION
 
 @cache
 def _sample_query(count: int) -> str:
-    """How many rows there are, how many have each word, and how alike they are, from a part of them."""
+    """The number of rows, how many have each word, and their similarity, estimated from a sample."""
     counts = "".join(
         f", count(*) FILTER (WHERE words @@ %(t{n})s::tsquery) * a.step::float AS c{n}"
         for n in range(count)

@@ -1,7 +1,7 @@
 """Learning on workers: extraction from posted conversations, by rules and with a model.
 
-Rules and trust are those of files. What a job changes and the note that it was done are one
-transaction, so that a job that comes twice has one effect.
+Rules and trust are those of files. A job's changes and the note that it was done are one
+transaction, so that a job delivered twice takes effect once.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _NEAR = 8
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """What every job of learning needs."""
+    """What every learning job needs."""
 
     clock: Clock
     scrubber: Scrubber
@@ -65,7 +65,7 @@ class Learner:
     model: SideModel | None = None
 
     def extract(self, job: JobRun) -> None:
-        """Learn from what is new in a conversation: its memories, its proposals, and the cursor."""
+        """Learn from new messages of a conversation: save memories, proposals, and the cursor."""
         session = job.detail["session"]
         before, proposed = self._proposed(job, session)
         with job.entered() as connection:
@@ -77,7 +77,7 @@ class Learner:
             earlier, new = conversation
             messages = [*earlier, *new]
             rules = extraction.find(new, earlier)
-            # Another job read these messages meanwhile, with the model as well.
+            # Another job has meanwhile read these messages, also with the model.
             proposed = proposed if len(earlier) == before else []
             if rules or proposed:
                 store = ProjectLearning.open(self, job, connection, session)
@@ -91,10 +91,10 @@ class Learner:
             )
 
     def _proposed(self, job: JobRun, session: str) -> tuple[int, list[Candidate]]:
-        """How many messages were read before, and what a model would save of the others.
+        """How many messages were read before, and what a model would save from the others.
 
-        The model works outside of any transaction. When it fails, or a cap forbids it, there is
-        nothing, and the rules learn alone.
+        The model runs outside any transaction. If it fails, or a cap forbids it, the result is
+        empty and only the rules learn.
         """
         if self.model is None:
             return 0, []
@@ -141,7 +141,7 @@ def new_in(
 
 
 def instructions_of(connection: Connection, project: ProjectRow) -> LearningInstructions:
-    """What the people of a project's space keep, and keep out of memory."""
+    """What a project's space wants remembered, and what never."""
     found = connection.execute(
         "SELECT learning FROM reverie.spaces WHERE space = %s", (project.space,)
     ).fetchone()
@@ -169,7 +169,7 @@ class JobStore(PostgresStore):
 
 @dataclass(frozen=True, slots=True)
 class CopiedProject:
-    """A project's memory as a model gets it: in a copy, under a name that tells nothing."""
+    """A project's memory as a model gets it: a copy, under a name that reveals nothing."""
 
     store: JobStore
     told: LearningInstructions
@@ -197,7 +197,7 @@ class CopiedProject:
 
 @dataclass(frozen=True, slots=True)
 class ProjectLearning:
-    """A project's memory in the transaction of an extraction, and the one about its person."""
+    """A project's memory, and the one about its person, in the transaction of an extraction."""
 
     learner: Learner
     connection: Connection
@@ -217,7 +217,7 @@ class ProjectLearning:
             "ON CONFLICT DO NOTHING",
             (here.org, here.space, PERSON),
         )
-        # Both are locked now, in one order everywhere, so that two extractions cannot block each other.
+        # Both are now locked, always in the same order, so that two extractions cannot deadlock.
         rows = connection.execute(
             "SELECT project, name FROM reverie.projects WHERE project = %s OR (space = %s AND "
             "name = %s) ORDER BY project FOR UPDATE",
@@ -264,7 +264,7 @@ class ProjectLearning:
         keeper = Keeper(self.stores[scope], self.learner.clock, self.learner.scrubber)
         item = Item(proposal.id, proposal, self.learner.clock.now())
         try:
-            # A savepoint: what fails leaves nothing of itself behind.
+            # A savepoint, so that a failure leaves nothing behind.
             with self.connection.transaction():
                 done = approve(item, keeper, author, even_if_known=proposal.operation == "add")
         except ReverieError:
@@ -281,7 +281,7 @@ class ProjectLearning:
         return (scope if scope in self.stores else "project"), proposal
 
     def propose(self, item: ToInbox, said_on: date | None) -> bool:
-        """Put a proposal into the project's inbox; one that was decided before is not offered."""
+        """Put a proposal into the project's inbox, unless it was decided before."""
         proposal = proposed_by(item, self.session, said_on)
         if proposal is None:
             return False

@@ -45,13 +45,15 @@ def list_memories(call: Call) -> Answer:
     store = call.store(project)
     known = {e.file: e for e in store.some([row["file"] for row in rows[:limit]])}
     data = [
-        {**row, **_told(known[row["file"]])} for row in rows[:limit] if not is_index(row["file"])
+        {**row, **_entry_json(known[row["file"]])}
+        for row in rows[:limit]
+        if not is_index(row["file"])
     ]
     cursor = rows[limit - 1]["file"] if len(rows) > limit else None
     return Answer.of({"memories": data, "cursor": cursor})
 
 
-def _told(entry: ManifestEntry) -> dict[str, Any]:
+def _entry_json(entry: ManifestEntry) -> dict[str, Any]:
     return {"name": entry.name, "description": entry.description, "type": entry.type}
 
 
@@ -114,7 +116,7 @@ def _shareable(call: Call, store: PostgresStore, put: Put) -> Put:
 
 
 def post_changes(call: Call) -> Answer:
-    """Several changes in one transaction, each based on a version; all are made, or none."""
+    """Make several changes in one transaction, each based on a version: all or none."""
     data = call.body()
     listed = data.get("changes")
     if not isinstance(listed, list) or not listed:
@@ -130,7 +132,7 @@ def post_changes(call: Call) -> Answer:
 
 
 def _require_lease(call: Call, store: PostgresStore, lease: object) -> None:
-    """A change that is made under a lease is refused once another holder has it."""
+    """Refuse a change made under a lease that another holder has taken."""
     if lease is None:
         return
     if not isinstance(lease, dict):
@@ -323,7 +325,7 @@ def list_proposals(call: Call) -> Answer:
 
 
 def put_proposal(call: Call) -> Answer:
-    """Offer a proposal; one that was decided before is not offered again."""
+    """Add a proposal, unless it was decided before."""
     project, item = call.project(), call.body()
     done = call.connection.execute(
         "INSERT INTO reverie.proposals (org, space, project, id, item) VALUES (%s, %s, %s, %s, %s) "
@@ -349,7 +351,7 @@ def decide_proposal(call: Call) -> Answer:
 
 
 def delete_proposal(call: Call) -> Answer:
-    """Remove a proposal without a decision; it may be offered again."""
+    """Remove a proposal without a decision; it may be proposed again."""
     done = call.connection.execute(
         "DELETE FROM reverie.proposals WHERE project = %s AND id = %s",
         (call.project().project, call.path["id"]),

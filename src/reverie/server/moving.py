@@ -1,4 +1,4 @@
-"""The endpoints of `reverie migrate`: whole histories come in, revision by revision."""
+"""The endpoints of `reverie migrate`, which moves whole histories revision by revision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ID = re.compile(r"[0-9a-f]{40}")
 
 
 def import_revisions(call: Call) -> Answer:
-    """Revisions of another store, oldest first, under their own ids; into a new project only."""
+    """Import revisions of another store, oldest first, with their ids; only into a new project."""
     store, seq = _importing(call)
     listed = call.body().get("revisions")
     if not isinstance(listed, list):

@@ -1,4 +1,4 @@
-"""Start the service: the database, its schema, the HTTP server, and workers beside it."""
+"""Starts the service: the database, its schema, the HTTP server, and workers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from reverie.ports import Clock, Embedder
     from reverie.server.side_model import SideModel
 
-# Requests in flight get so long to finish after SIGTERM.
+# How long requests in flight may take to finish after SIGTERM.
 GRACE = 30
 
 
@@ -76,7 +76,7 @@ def prepared(url: str | None, home: Path, password: str | None = None) -> Addres
 
 
 def embedder() -> Embedder | None:
-    """The default model of meaning, if its packages are installed."""
+    """The default embedding model, if its packages are installed."""
     found = default_embedder()
     return None if isinstance(found, Missing) else found
 
@@ -118,10 +118,10 @@ def service(
 
 
 def _load(parts: Parts) -> None:
-    """Load what the first requests would load, and keep it out of the collector's full passes.
+    """Load what the first requests would load, and exclude it from full garbage collections.
 
-    Models, word lists and modules stay as long as the process; a pass over them holds every request
-    for a hundred milliseconds.
+    Models, word lists and modules live as long as the process; a collection over them stops every
+    request for a hundred milliseconds.
     """
     sentence = "The port of the server is 8080."
     parts.meaning(sentence)
@@ -129,7 +129,8 @@ def _load(parts: Parts) -> None:
     compare(sentence, "The port of the server is 8443.")
     gc.collect()
     gc.freeze()
-    # Requests leave few cycles: a pass for every 700 objects would cost each seventh write milliseconds.
+    # Requests leave few cycles: collecting every 700 objects would cost every seventh write
+    # milliseconds.
     gc.set_threshold(20_000, 20, 20)
 
 
@@ -161,7 +162,7 @@ def serve(
 
 @asynccontextmanager
 async def working(count: int, url: str, make: Callable[[Database], Worker]) -> AsyncIterator[None]:
-    """So many workers in this process, until the end of the block; jobs begun are finished."""
+    """Run this many workers in this process until the end of the block; running jobs are finished."""
     if not count:
         yield
         return

@@ -1,4 +1,4 @@
-"""Recall in PostgreSQL: candidates by words and by meaning, judged and fused as for files.
+"""Recall in PostgreSQL: candidates by words and by meaning, judged and fused like those of files.
 
 Words are the stems of our own stemmer in a `tsvector`; vectors are `halfvec`. Both are scanned
 exactly inside a project: at thousands of rows that takes milliseconds and misses nothing. Projects
@@ -46,7 +46,7 @@ def index_files(
     files: Mapping[str, bytes | None],
     known: Collection[str],
 ) -> None:
-    """Write what recall searches of changed files, and ask a worker for their vectors."""
+    """Index changed files for recall, and have a worker compute their vectors."""
     changed = [name for name in files if not is_index(name)]
     if old := [name for name in changed if name in known]:
         connection.execute(
@@ -75,7 +75,7 @@ def index_files(
 
 
 def meaning_by(embedder: Embedder | None) -> Meaning:
-    """A text's vector, as the column holds it, for what looks for similar memories."""
+    """A function that gives a text's vector in the column's form, to find similar memories."""
 
     def meaning(text: str) -> tuple[str, str] | None:
         if embedder is None or not text.strip():
@@ -120,7 +120,7 @@ def _passages(file: str, data: bytes) -> Iterable[tuple[Any, ...]]:
 def embed_pending(
     connection: Connection, project: str, embedder: Embedder, most: int, table: str = "passages"
 ) -> int:
-    """Give passages without a vector theirs; how many got one. Doing it twice changes nothing."""
+    """Compute missing vectors of passages, and return how many; repeating it changes nothing."""
     rows = connection.execute(
         f"SELECT id, body FROM reverie.{table} WHERE project = %s AND model IS DISTINCT FROM %s "
         "ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED".encode(),
@@ -146,7 +146,7 @@ def vector_text(vector: Iterable[float]) -> str:
 
 
 class PostgresRecall:
-    """Answers questions about one project's memories."""
+    """Searches one project's memories."""
 
     def __init__(self, clock: Clock, embedder: Embedder | None) -> None:
         self._clock = clock
@@ -175,7 +175,7 @@ class PostgresRecall:
         terms: Sequence[str],
         vector: NDArray[np.float32] | None,
     ) -> list[dict[str, Any]]:
-        """The best by words and the best by meaning, with the store's usual likeness."""
+        """The best by words and the best by meaning, with the store's usual similarity."""
         asked = {
             "space": project.space,
             "project": project.project,
@@ -287,7 +287,7 @@ def _hits(
 
 
 def unfit(query: queries.Query, text: str) -> bool:
-    """Whether a text lacks a phrase that must be in it, or has a word that must not."""
+    """Whether a text lacks a required phrase, or has an excluded word."""
     if not query.phrases and not query.excluded:
         return False
     folded = " ".join(words.fold(text).split())
@@ -299,7 +299,7 @@ def unfit(query: queries.Query, text: str) -> bool:
 
 @cache
 def _candidates_query(count: int) -> str:
-    """One scan of the project: terms found, rarer ones counting more, and likeness of meaning."""
+    """One scan of the project by terms (rare ones count more) and by similarity of meaning."""
     numbers = range(count)
     found = "".join(f", (p.words @@ %(t{n})s::tsquery)::integer AS b{n}" for n in numbers)
     sums = "".join(f", sum(b{n}) AS c{n}" for n in numbers)

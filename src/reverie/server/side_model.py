@@ -1,7 +1,7 @@
-"""The model that workers learn with: `server.model` names it, each organisation's caps bound it.
+"""The model that workers learn with: `server.model` names it, and each organisation's caps limit it.
 
-Its agents read what people posted, which may try to mislead them. So they get a copy of one project's
-memory and see nothing else of the machine: no shell, and no file outside of that copy.
+Its agents read posted text, which may try to mislead them. So they get a copy of one project's
+memory and no other access to the machine: no shell, and no file outside the copy.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ class SideModel:
 
     @classmethod
     def of(cls, app: Workspace) -> SideModel | None:
-        """None: the settings name none, and the rules work alone."""
+        """None if the settings name none: then only the rules are used."""
         name = str(app.settings["server.model"] or OFFLINE)
-        # A name that no provider has is told now, and not by every job.
+        # Report an unknown model name now, not in every job.
         return None if app.provider_of(name) is None else cls(app, name)
 
     @asynccontextmanager
@@ -123,7 +123,7 @@ class SideModel:
         own = [("", caps.day), (purpose, caps.purpose.get(purpose))]
         limits = [Cap("", name, day) for name, day in own if day is not None]
         ledger = DatabaseLedger(job, limits)
-        # Whether there is a cap decides what a model without a known price may do.
+        # A model without a known price may run only if there is no cap.
         known = Caps(day=0.0) if ledger.limited(purpose) else Caps()
         most = self.app.dream_cap if purpose == DREAM else caps.session
         return MeteredModel(bare, ledger, known, self.app.clock, session, purpose, most=most)
@@ -134,7 +134,7 @@ class ConfinedAgents:
     """Side agents that see the folder of their task's copy and no other file."""
 
     agents: FreshAgents
-    # A folder that they may read besides.
+    # Another folder that they may read.
     readable: Path | None = None
 
     async def run(self, task: Task, hear: Announce = no_listener) -> Finished:
@@ -142,7 +142,7 @@ class ConfinedAgents:
 
 
 def confined(task: Task, readable: Path | None = None) -> Permission:
-    """The task's permission, with reading kept to its copy and one other folder."""
+    """The task's permission, with reading limited to its copy and one other folder."""
     workshop = task.workshop
     if workshop is None:
         return nothing

@@ -1,7 +1,7 @@
-"""OpenTelemetry for the service: a span for each request and job, and how long requests took.
+"""OpenTelemetry for the service: a span for each request and job, and the duration of requests.
 
-It is off unless `telemetry.enabled` is set. Only the API is used: where spans go is what the operator
-configured for the process (`opentelemetry-instrument reverie serve`). Names, statuses and times are
+It is off unless `telemetry.enabled` is set. Only the API is used: the operator configures for the
+process where spans go (`opentelemetry-instrument reverie serve`). Names, statuses and times are
 exported, never contents or keys.
 """
 

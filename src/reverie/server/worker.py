@@ -1,7 +1,8 @@
 """Workers: take jobs from the queue in the database, any number of them, on any machine.
 
 PgQueuer gives a job to one worker, and to another one if that worker died. A job's effect and the
-note that it was done are one transaction, so that it happens once also if the job comes twice.
+note that it was done are one transaction, so that it takes effect once even if it is delivered
+twice.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# A worker that said nothing for so long is dead, and its jobs go to others.
+# A worker without a heartbeat for this long is dead, and its jobs go to others.
 HEARTBEAT = timedelta(seconds=30)
 _PORTION = 64
 _AGAIN = timedelta(seconds=1)
@@ -63,12 +64,12 @@ class JobRun:
             yield connection
 
     def was_noted(self, connection: Connection) -> bool:
-        """Whether its effect happened before."""
+        """Whether the job already took effect."""
         found = connection.execute("SELECT 1 FROM reverie.effects WHERE job = %s", (self.name,))
         return found.fetchone() is not None
 
     def note(self, connection: Connection) -> bool:
-        """Note in the transaction of the effect that it happened; False if it had happened before."""
+        """Note the effect in its own transaction; False if the job already took effect."""
         return bool(
             connection.execute(
                 "INSERT INTO reverie.effects (org, job) VALUES (%s, %s) ON CONFLICT DO NOTHING",
@@ -87,14 +88,14 @@ class Worker:
 
     database: Database
     effects: Mapping[str, Effect]
-    # Jobs that take long: most of their work is done outside the transaction of their effect.
+    # Long jobs, which do most of their work outside the transaction of their effect.
     works: Mapping[str, Work] = field(default_factory=dict)
     heartbeat: timedelta = HEARTBEAT
     batch: int = 10
     telemetry: Telemetry = field(default_factory=Telemetry)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until told to stop; a database that is away is tried again."""
+        """Work until told to stop; retry while the database is unavailable."""
         pause = 0.1
         while not stop.is_set():
             try:
@@ -155,7 +156,7 @@ async def _wait(stop: asyncio.Event, seconds: float) -> None:
 
 
 def embed(embedder: Embedder | None, connection: Connection, detail: Mapping[str, Any]) -> None:
-    """Make the vectors of a project's new memories and messages; see whether it became large."""
+    """Compute the vectors of a project's new memories and messages, and check whether it is large now."""
     if embedder is not None:
         for table in ("passages", "episodes"):
             while (
@@ -171,7 +172,7 @@ def usual_effects(embedder: Embedder | None) -> dict[str, Effect]:
 
 
 async def run_until_signal(worker: Worker) -> None:
-    """Work until SIGTERM or SIGINT; jobs that were begun are finished."""
+    """Work until SIGTERM or SIGINT; running jobs are finished."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

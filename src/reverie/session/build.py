@@ -32,10 +32,11 @@ from reverie.learning.dreaming.log import log_tool
 from reverie.models.selection import OFFLINE
 from reverie.recall.service import choose_embedder, open_ranker
 from reverie.session.crew import accept_letters, close_crew, new_crew, record_crew, watched
-from reverie.session.layers import Layers, SessionCore, Tools
+from reverie.session.layers import Layers, SessionCore
 from reverie.session.options import SessionModel, SessionOptions
 from reverie.session.query import Session
 from reverie.session.system_prompt import Reminders, reminder_key, system_of
+from reverie.session.tools import Tools
 from reverie.subagents.crew import Place as TeamPlace
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ class _Composer:
         state = SessionState.replay(records)
         if state.head is None:
             raise InputError(
-                f"{self.options.resume.name} cannot be resumed: it is no session of `reverie chat`"
+                f"{self.options.resume.name} cannot be resumed: it is not a session of `reverie chat`"
             )
         self._said = tuple(record.message for record in records if isinstance(record, Said))
         return state
@@ -276,5 +277,5 @@ class _Composer:
 
 
 def new_session_id(now: float) -> str:
-    """An id that sorts by time; a random part tells sessions of the same second apart."""
+    """An id that sorts by time, with a random part to distinguish sessions of the same second."""
     return f"{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"

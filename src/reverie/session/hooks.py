@@ -1,4 +1,4 @@
-"""The person's own hooks: commands that run at moments of a session, with the JSON of Claude Code's hooks.
+"""The person's own hooks: commands that run at points of a session, with the JSON of Claude Code's hooks.
 
 They are read from `hooks.json` in Reverie's home, and from `.reverie/hooks.json` in the project once the person has
 agreed to that file (`reverie trust`). A hook gets its event as JSON on stdin. It answers with JSON or with its exit
@@ -38,7 +38,7 @@ _LONGEST_OUTPUT = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the hooks of one event said together; `refusal` is None if none refused."""
+    """The combined answer of the hooks of one event; `refusal` is None if none refused."""
 
     refusal: str | None = None
     context: str = ""
@@ -51,7 +51,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class HiredAgent:
+class SubagentInfo:
     """The sub-agent of this session; hooks receive its name, type and transcript."""
 
     name: str
@@ -70,7 +70,7 @@ class HiredAgent:
 class SessionHooks:
     """Runs the hooks of one session; `continuations` counts how often stop hooks continued a turn.
 
-    `agent` is set for a sub-agent: it has a start and an end of its own, and its task is no prompt.
+    `agent` is set for a sub-agent, which has its own start and end, and whose task is not a prompt.
     """
 
     app: Workspace
@@ -78,7 +78,7 @@ class SessionHooks:
     transcript: Path
     announce: Announce
     commands: Sequence[Command] = ()
-    agent: HiredAgent | None = None
+    agent: SubagentInfo | None = None
     continuations: int = field(default=0)
 
     @classmethod
@@ -88,7 +88,7 @@ class SessionHooks:
         session: str,
         transcript: Path,
         announce: Announce,
-        agent: HiredAgent | None = None,
+        agent: SubagentInfo | None = None,
     ) -> SessionHooks:
         return cls(app, session, transcript, announce, tuple(trusted_commands(app)), agent)
 
@@ -105,7 +105,7 @@ class SessionHooks:
         return Answer() if self.agent else await self._run("UserPromptSubmit", prompt=prompt)
 
     async def stopped(self, answer: str) -> str:
-        """Why the turn must go on; empty if it may end, or went on often enough."""
+        """Why the turn must continue; empty if it may end, or was continued often enough."""
         fields: dict[str, Any] = {"stop_hook_active": self.continuations > 0}
         fields["last_assistant_message"] = answer
         if self.agent is None:
@@ -131,7 +131,7 @@ class SessionHooks:
         )
 
     async def after_tool(self, call: Call, id_: str, output: ToolOutput) -> str:
-        """Text to add to a result: what the hooks say about it."""
+        """The hooks' text to add to a result."""
         name = call.tool.name
         text = "\n".join(part.text for part in output.content if isinstance(part, Text))
         fields = {"tool_name": name, "tool_input": dict(call.arguments), "tool_use_id": id_}
@@ -223,7 +223,7 @@ def trusted_commands(app: Workspace) -> Iterator[Command]:
 
 
 def _joined(answers: Sequence[Answer], may_allow: bool) -> HooksSay:
-    """What hooks say together: one that asks outweighs one that allows."""
+    """Combine the answers of hooks: one that asks outweighs one that allows."""
     said = {answer.permission for answer in answers}
     if "ask" in said:
         return "ask"
@@ -235,7 +235,7 @@ _PERMISSIONS: Mapping[object, HooksSay] = {"allow": "allow", "ask": "ask"}
 
 
 def parsed(out: str, event: str) -> Answer:
-    """What a hook printed: JSON in Claude Code's form, or plain text where that is context."""
+    """Parse a hook's output: JSON in Claude Code's form, or plain text where that is context."""
     text = out.strip()
     try:
         data = json.loads(text) if re.match(r"\s*\{", text) else None

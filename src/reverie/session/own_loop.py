@@ -195,7 +195,7 @@ class OwnLoop:
         return added
 
     def _bound_to(self, imported: Message) -> str | None:
-        """The prefix that the thinking of an imported reply is valid behind, if that is known."""
+        """The prefix after which the thinking of an imported reply is valid, if known."""
         if not self.sent_as_is or not any(isinstance(b, Thinking) for b in imported.blocks):
             return None
         return self.session.conversation.assembled().chain.digest

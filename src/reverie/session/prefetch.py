@@ -24,8 +24,8 @@ from reverie.recall.pipeline import Recall, RecallOutcome
 from reverie.recall.ranker import IndexRanker
 
 Late: TypeAlias = Literal["inject", "drop"]
-# How many of the best to look at where a score alone chooses, besides those already shown: some more
-# than can be attached, as a part of them may be superseded or expired.
+# How many of the best to consider when a score alone chooses, besides those already shown. More
+# than can be attached, because some may be superseded or expired.
 _REACH = MOST_FILES + 15
 # A recall that still waits for its thread gets this multiple of the deadline.
 _MOST_ROUNDS = 10
@@ -188,7 +188,7 @@ class SessionRecall:
         return tuple(dict.fromkeys((*about_error, *about_files)))
 
     def _count_shown(self) -> None:
-        """Let recall know what this conversation was shown, also before it was resumed."""
+        """Tell recall which memories this conversation was shown, also before it was resumed."""
         # The offline model answers from the memories of one message: it does not read earlier ones.
         is_offline = self.conversation.model.name == OFFLINE
         shown = () if is_offline else self.conversation.state.memories_shown
@@ -208,7 +208,7 @@ class SessionRecall:
 def touched(
     uses: Sequence[ToolUse], results: Sequence[ToolResult]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The files that calls read, changed or named, and what commands said that failed."""
+    """The files that calls read, changed or named, and the output of failed commands."""
     said = {result.tool_use_id: result for result in results}
     files: list[str] = []
     errors: list[str] = []

@@ -70,7 +70,7 @@ class Session:
     reminders: Callable[[], tuple[Attachment, ...]] = tuple
     change_to_fallback: Callable[[], tuple[Model, Window] | None] = no_model
     limits: Limits = field(default_factory=Limits)
-    # Its place among other agents, through which it hires them and gets letters.
+    # Its place among other agents, by which it hires them and gets letters.
     place: Place | None = None
     # The person's own hooks, whether their start event has run, and what it returned.
     hooks: SessionHooks | None = None
@@ -116,7 +116,7 @@ class Session:
                 await self.make_room()
                 reply = await self._ask(turn)
                 self._after_reply(reply)
-                if not turn.goes_on(reply) and not await self._sent_on(turn, reply):
+                if not turn.goes_on(reply) and not await self._continued_by_hook(turn, reply):
                     break
                 await self._run_tools(reply)
                 self.show(memories.at_boundary())
@@ -159,8 +159,8 @@ class Session:
         opening, self._opening = self._opening, ()
         return (*opening, *said.attachment())
 
-    async def _sent_on(self, turn: _Turn, reply: Reply) -> bool:
-        """Whether a stop hook sends the turn on; its reason is said to the model."""
+    async def _continued_by_hook(self, turn: _Turn, reply: Reply) -> bool:
+        """Whether a stop hook continues the turn; the model is told the reason."""
         if self.hooks is None or turn.exhausted:
             return False
         if not (why := await self.hooks.stopped(reply.text)):
@@ -219,7 +219,7 @@ class Session:
         self.notes.start_when_due()
 
     async def _ask(self, turn: _Turn) -> Reply:
-        """The model's reply; retries once after compacting, once as it is, and with the fallback."""
+        """The model's reply; retries once after compacting, once unchanged, and with the fallback."""
         while True:
             try:
                 turn.requests += 1

@@ -48,7 +48,7 @@ END_SECONDS = 5.0
 
 @dataclass(slots=True)
 class SubagentHost:
-    """Opens sub-agents with what they share with their session: its options, folder and mail."""
+    """Opens sub-agents, which share their session's options, folder and mail."""
 
     app: Workspace
     options: SessionOptions

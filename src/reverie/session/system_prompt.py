@@ -96,8 +96,8 @@ def _place(where: Surroundings) -> str:
     return "\n".join(lines)
 
 
-# A key of figures alone would be taken for a secret ("whose key is …") and removed from the transcript, so that a
-# resumed session would send other bytes.
+# A key of digits only would be taken for a secret ("whose key is …") and removed from the
+# transcript, and a resumed session would then send other bytes.
 _LETTERS = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
 
 

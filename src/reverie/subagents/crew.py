@@ -126,7 +126,7 @@ class Crew:
     # --- hiring ---
 
     async def hire(self, identity: AgentIdentity, brief: Brief) -> Member:
-        """Start a sub-agent; it is at work when this returns."""
+        """Start a sub-agent; it is running when this returns."""
         member = Member(brief, self.host.transcript(brief), self.clock.now())
         self.members[brief.name] = member
         self.record(
@@ -147,7 +147,7 @@ class Crew:
         member.work = asyncio.create_task(work, name=f"agent {brief.name}")
         member.work.add_done_callback(lambda _: self._left(member, member.stopped_for or STOPPED))
         try:
-            # A fork branches off in its first step: run that before its parent goes on.
+            # A fork branches off in its first step: run that before its parent continues.
             await asyncio.sleep(0)
         except asyncio.CancelledError:
             self.stop_soon(member, "the agent that hired it was interrupted")
@@ -297,7 +297,7 @@ class Crew:
             self.stop_soon(member, wrong)
 
     def remote_progress(self, member: Member, tokens: int, line: str) -> None:
-        """Progress of an agent in another process: the tokens it used so far, and what it does."""
+        """Progress of an agent in another process: the tokens it has used, and what it is doing."""
         self._used(member, max(member.tokens, tokens))
         if line:
             self.progressed(member, line)

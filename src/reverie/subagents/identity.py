@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Mail:
-    """Letters from and to other processes of the team; in itself, for a team all in this process."""
+    """Letters from and to other processes of the team. The default is for a team within this process."""
 
     # Whether other processes may write: then it is polled.
     polled = False
@@ -87,7 +87,7 @@ class Approval:
 
 @dataclass(slots=True)
 class AgentIdentity:
-    """An agent in this process: its name, its rights, which its sub-agents inherit, and its letters.
+    """An agent in this process: its name, its rights (which its sub-agents inherit), and its letters.
 
     Conversation, forks and permission are set once the session is built.
     """
@@ -106,7 +106,7 @@ class AgentIdentity:
     conversation: Conversation | None = None
     forks: Forks | None = None
     permission: Permission = nothing
-    # It has agreed to shut down, and ends after this step.
+    # Whether it has agreed to shut down, and ends after this step.
     leaving: bool = False
     _letters: list[Letter] = field(default_factory=list)
     # Taken from the mail and shown, not acknowledged yet.
@@ -158,7 +158,7 @@ class AgentIdentity:
         return Attachment(LETTERS, render_letters(letters))
 
     def acknowledge(self) -> None:
-        """Acknowledge the letters shown last: they are in the transcript by now."""
+        """Acknowledge the letters shown last, which are now in the transcript."""
         self.mail.acknowledge(self._shown)
         self._shown = []
 

@@ -100,7 +100,7 @@ def session_problem(session: str) -> str | None:
     """Why this cannot be a session id; None when it can."""
     if _SESSION.fullmatch(session):
         return None
-    return f"{session[:80]!r} is no id: use 1 to 64 of a-z, A-Z, 0-9, '-' and '_'"
+    return f"{session[:80]!r} is not a valid id: use 1 to 64 of a-z, A-Z, 0-9, '-' and '_'"
 
 
 def no_such_agent(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The sub-agents of a session and their status: from its transcripts, live, and in a line from time to time."""
+"""The sub-agents of a session and their status: from its transcripts, live, and as progress lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 State: TypeAlias = Literal["running", "done", "ended early", "lost"]
 
-# How a journal spells it: a file without these bytes need not be parsed.
+# As written in a journal: a file without these bytes need not be parsed.
 _HIRED = b'"agent_hired"'
 _STATES: dict[str | None, State] = {None: "running", DONE: "done", LOST: "lost"}
 

@@ -134,14 +134,14 @@ class MailDatabase:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a file, or was one with a box of this process."""
+        """Whether there is a file, or there was one with a mailbox of this process."""
         return bool(self._boxes) or self._newest().exists()
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return self._run(work)
 
     def write(self, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:
-        """Run `work` in one write transaction; again, when the file was replaced meanwhile.
+        """Run `work` in one write transaction, and again if the file was replaced meanwhile.
 
         A durable write survives a power failure; any other survives the end of every process.
         """
@@ -169,7 +169,7 @@ class MailDatabase:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The file in use, with what SQLite keeps beside it."""
+        """The file in use, with SQLite's files beside it."""
         return _with_journals(self._newest())
 
     def rewrite(self, clean: Callable[[bytes], tuple[bytes, int]]) -> tuple[int, int]:

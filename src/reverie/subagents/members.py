@@ -51,7 +51,7 @@ def refusal(limits: Limits, usage: CrewUsage) -> str | None:
 
 
 def over_tokens(limits: Limits, tokens: int) -> str | None:
-    """Why agents must stop: together they used their tokens; None while some are left."""
+    """Why agents must stop: together they have used all their tokens; None while some are left."""
     if tokens < limits.tokens:
         return None
     return (
@@ -108,7 +108,7 @@ class Brief:
 
 @dataclass(slots=True)
 class Member:
-    """A sub-agent of the crew and what became of it."""
+    """A sub-agent of the crew and its outcome."""
 
     brief: Brief
     transcript: str
@@ -116,7 +116,7 @@ class Member:
     line: str = ""
     tokens: int = 0
     answer: str = ""
-    # What its parent must also know, such as where an isolated agent left its work.
+    # What else its parent must know, such as where an isolated agent left its work.
     left_behind: str = ""
     why: str | None = None
     ended: float | None = None

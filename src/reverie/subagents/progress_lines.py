@@ -37,7 +37,7 @@ _FILE_LIKE = re.compile(r".*[/.]\w+")
 _PARTICIPLE = re.compile(r"[^\W\d_]{2,}ing", re.IGNORECASE)
 _NO_PARTICIPLES = _vocabulary("string thing something nothing everything anything king ring")
 _OVER = _vocabulary("done finished completed complete succeeded failed")
-# A line that consists of these words only says nothing.
+# A line that consists only of these words is useless.
 _EMPTY = _vocabulary(
     "a an the this that these those it its my our some all more other next on in at of for to with "
     "and up out through into about task tasks work code codebase project file files thing things "

@@ -181,7 +181,7 @@ def parse(text: str, source: str) -> AgentType | Unusable:
 
 
 def _frontmatter_problem(document: Document) -> str | None:
-    """Lines that cannot be parsed are skipped, unless they could be about the agent's rights."""
+    """Report lines that cannot be parsed if they could be about the agent's rights; skip others."""
     if document.problem in (frontmatter.ABSENT, frontmatter.UNCLOSED):
         return document.problem
     keys = Counter(_folded(entry.key) for entry in document.entries if entry.key is not None)

@@ -27,7 +27,7 @@ _ENDINGS = frozenset(_ENDING_LETTERS.split()) | {""}
 def differing(
     mine: Sequence[Token], other: Sequence[Token]
 ) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
-    """The words that only the one and only the other statement has."""
+    """The words that only one statement has, and those that only the other has."""
     ours, theirs = _only(mine, other), _only(other, mine)
     ours, theirs = _without_days(ours, theirs)
     ours, theirs = _without_vague(*_without_family(ours, theirs))

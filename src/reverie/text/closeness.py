@@ -1,7 +1,7 @@
-"""Signs by what words mean: how near the words of two texts are, and how much the unmatched ones tell.
+"""Signs from word meaning: how close the words of two texts are, and how informative the unmatched ones.
 
-The same fact in other words has near words for what differs; two facts differ in a word that tells much and
-has no counterpart. Which sentences of two texts belong together is found the same way.
+The same fact in other words has close words for what differs; two facts differ in an informative
+word without a counterpart. The sentences of two texts are paired the same way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from reverie.text.statements import Token
 
 _VALUES = ("number", "day")
 _MOST_UNMATCHED = 4.0
-# Each word is compared with each of the other text: long texts are judged by how they begin.
+# Each word is compared with each of the other text, so of long texts only the beginning is judged.
 _MOST_WORDS = 24
 _MOST_SENTENCES = 4
 _MOST_TIMES = 4
@@ -95,7 +95,7 @@ def _unmatched(
     tokens: tuple[Sequence[Token], Sequence[Token]],
     alone: tuple[Sequence[Token], Sequence[Token]],
 ) -> dict[str, float]:
-    """How much the common words tell, and how much those without a counterpart."""
+    """How informative the common words are, and those without a counterpart."""
     differ = [[t for t in side if t.kind not in _VALUES and not t.verb] for side in alone]
     shared = [
         [t for t in side if t.kind not in _VALUES and not any(t is one for one in own)]
@@ -103,16 +103,16 @@ def _unmatched(
     ]
     known = _written(tokens[1]), _written(tokens[0])
     left = [
-        [_tells(t) * (1 - max(0.0, meaning.nearest(_word(t), others))) for t in side]
+        [_information_of(t) * (1 - max(0.0, meaning.nearest(_word(t), others))) for t in side]
         for side, others in zip(differ, known, strict=True)
     ]
     most = [max(side, default=0.0) for side in left]
-    common = sum(_tells(t) for side in shared for t in side)
-    total = common + sum(_tells(t) for side in differ for t in side)
+    common = sum(_information_of(t) for side in shared for t in side)
+    total = common + sum(_information_of(t) for side in differ for t in side)
     values = all(any(t.kind in _VALUES for t in side) for side in alone)
     part = common / total if total else 0.5
     return {
-        "most told by both": max(map(_tells, shared[0]), default=0.0),
+        "most told by both": max(map(_information_of, shared[0]), default=0.0),
         "told by both": part,
         "told by new alone": most[0],
         "told by old alone": most[1],
@@ -124,8 +124,8 @@ def _unmatched(
     }
 
 
-def _tells(token: Token) -> float:
-    return meaning.telling(_word(token))
+def _information_of(token: Token) -> float:
+    return meaning.information(_word(token))
 
 
 def _word(token: Token) -> str:

@@ -40,7 +40,7 @@ _FOR = frozenset({"for", "fur", "pour", "para"})
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How two texts relate, how certain that is, and the differing words of both."""
+    """How two texts relate, how certain that is, and the words that differ on each side."""
 
     likeness: Likeness
     certain: bool = False
@@ -103,7 +103,7 @@ class _Pair:
 
     @property
     def about_one_thing(self) -> bool:
-        """Whether both are about one thing, values aside: "the port is 8080", "the port is 8443"."""
+        """Whether both are about one thing, apart from the values: "the port is 8080", "the port is 8443"."""
         ours, theirs = (topic_of(side) for side in (self.new, self.old))
         common = len(ours & theirs)
         if ours == theirs and ours:
@@ -156,7 +156,7 @@ class _Pair:
         return self.verdict("update", certain=True) if self.turned else self.verdict("duplicate")
 
     def _moved_across(self) -> bool:
-        """ "The keys are in the car" says no less than "the car keys are in the drawer"."""
+        """Whether a subject word is elsewhere in the other: "The keys are in the car", "the car keys are here"."""
         parsed = self.new.parsed and self.old.parsed
         about = subject_of(self.new) ^ subject_of(self.old)
         return parsed and bool(about & keys_of(self.new.tokens) & keys_of(self.old.tokens))
@@ -259,7 +259,7 @@ class _Pair:
         return apart and units[0] == units[1] and len(self.ours) + len(self.theirs) <= _FIGURES
 
     def other_words(self) -> Verdict:
-        """Words differ: where they stand decides."""
+        """Words differ: their position decides."""
         diffs = (*self.ours, *self.theirs)
         if not (self.new.parsed and self.old.parsed):
             return self.verdict("update" if self.other_tail else "sibling")
@@ -357,7 +357,7 @@ class _Pair:
         if any(are_values((token,)) for token in diffs):
             same = subject_of(self.new) == subject_of(self.old) != frozenset()
             return self.verdict("update" if same and relations == {"copula"} else "sibling")
-        if "single" in relations and self._led_alike(diffs):
+        if "single" in relations and self._share_preposition(diffs):
             return self.verdict("update")
         if phrases == {1}:
             short = max(len(self.ours), len(self.theirs)) <= _FEWEST_SHARED
@@ -366,7 +366,7 @@ class _Pair:
             return self.verdict("update")
         return self.verdict("sibling")
 
-    def _led_alike(self, diffs: Sequence[Token]) -> bool:
+    def _share_preposition(self, diffs: Sequence[Token]) -> bool:
         """ "Bugs are tracked in …", "we track bugs in …": all differences follow one preposition."""
         led = {token.led for token in diffs}
         return len(led) == 1 and led != {""} and self.new.relation != self.old.relation

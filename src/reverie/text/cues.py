@@ -1,8 +1,8 @@
-"""Cues of a memory without a model: words people may ask by that its text does not have.
+"""Cues of a memory without a model: words that people may ask by but that its text lacks.
 
-A cue is the name of what the thesaurus says the text is about ("email" for a newsletter). It is written
-into a person's files and weighs much in recall, so few and right is better than many: a word of the
-text must stand for nothing else, and the name must be near to what the text means.
+A cue is the name of what the text is about by the thesaurus ("email" for a newsletter). It is
+written into a person's files and weighs much in recall, so a few right ones beat many: the word in
+the text must be unambiguous, and the name must be close to the meaning of the text.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from reverie.text.words import fold, plain_words, root
 MOST = 3
 # As many as a person or a model may give.
 MOST_GIVEN = 10
-# Longer cues than this are no words people ask by.
+# People do not ask by longer cues.
 LONGEST = 60
-# How near a name must be, where one word of the text speaks for it and where several do.
+# How close a name must be if one word of the text supports it, and if several do.
 _BY_ONE = 0.7
 _BY_SEVERAL = 0.45
-# So much does the rest of the text count beside the words that speak for a name.
+# The weight of the rest of the text against the words that support a name.
 _REST = 2.0
-# The first words of a group say best what it is about.
+# The first words of a group describe it best.
 _CENTRE = 8
 
 
@@ -52,10 +52,10 @@ def _roots(words: Iterable[str]) -> frozenset[str]:
 
 
 def _nearness(topic: Topic, words: Sequence[str]) -> float | None:
-    """How near a topic is to a text, by the words that speak for it and by all others; None if too far."""
+    """How close a topic is to a text, by the words that support it and by all others; None if too far."""
     name = plain_words(topic.words[0])
     centre = [word for phrase in topic.words[:_CENTRE] for word in plain_words(phrase)]
-    rest = [word for word in words if word not in topic.said and thesaurus.tells(word)]
+    rest = [word for word in words if word not in topic.said and thesaurus.is_specific(word)]
     near = max(meaning.together([word], name) for word in topic.said)
     near += _REST * meaning.together(centre, rest)
     several = len(_roots(topic.said)) > 1

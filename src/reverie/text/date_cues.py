@@ -35,7 +35,8 @@ class Cues:
     side: re.Pattern[str]
     # Whether the nearest cue decides; otherwise all cues of a sentence must agree.
     nearest: bool = False
-    # Verbs in the present: with a day of a month they speak of the future, with a weekday of a habit.
+    # Verbs in the present: with a day of a month they refer to the future, with a weekday to a
+    # habit.
     present: re.Pattern[str] | None = None
 
 
@@ -52,7 +53,7 @@ ENGLISH_CUES = Cues(
         r"(?P<unsure>\b(?:was|were|been) (?:planned|scheduled|expected|due)\b)"
         r"|\b(?:an?|the|our|my|your|their|its|this|that|these|those|any|no|all|be|is|are|being|longer|gets?)"
         r" (?!planned|scheduled|expected)\w{2,30}ed\b"
-        # "is paid on the 7th" happens again and again.
+        # "is paid on the 7th" is a habit.
         r"|\b(?:be|is|are|being|gets?) (?:paid|sent|held|made|taken|built|given|done|run|kept|read|set"
         r"|shown|written|brought|sold|bought|told|drawn|put)\b"
         rf"|(?P<future>\b(?:moved|pushed|postponed|rescheduled|delayed|shifted|brought)(?: \w+)?"

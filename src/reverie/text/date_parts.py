@@ -33,10 +33,10 @@ class Parts:
     """How one language names parts of months and weeks, and feasts."""
 
     names: Names
-    # Before a limit that lies ahead, and before a beginning that lies behind.
+    # Prepositions of a limit in the future, and of a start in the past.
     ahead: str
     back: str
-    # Before a feast, with neither direction of its own.
+    # Prepositions of a feast that give no direction.
     others: str
     # A part of a month; with `limit` before it, its last day, which is written after `until`.
     edge: str

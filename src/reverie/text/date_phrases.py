@@ -1,4 +1,4 @@
-"""How German, French and Spanish write dates: the phrases, and the words that tell the languages apart."""
+"""How German, French and Spanish write dates: the phrases, and the words that identify each language."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Language:
     on: str
     # A day of a month: "1. November", "1er novembre", "1 de noviembre".
     date: str
-    # Prepositions before a date, which point forward, back or neither way.
+    # Prepositions before a date: those that point forward, back, or in neither direction.
     leads_ahead: str
     leads_back: str
     # Before a month without a day, and which of these look back.
@@ -47,7 +47,7 @@ class Language:
     in_month: str
     # Habits, future, past, and words that look like past but show no tense.
     cues: tuple[str, str, str, str]
-    # Verbs in the present that with a day of a month speak of the future.
+    # Verbs in the present which, with a day of a month, refer to the future.
     present: str
     # A span that is a date only if the sentence speaks of the future.
     within: str = r"(?!)"

@@ -30,7 +30,7 @@ _TOKEN = re.compile(
     r"|(?P<sign>[,:=()→%€$£])",
     re.IGNORECASE,
 )
-# A figure starts with digits, possibly after one letter (v2, q3); eu-west-1 is a name.
+# A figure starts with digits, or with one letter and digits (v2, q3); eu-west-1 is a name.
 _FIGURE = re.compile(r"[~./]?[^\W\d_]{0,2}\d")
 _AMOUNT = re.compile(
     r"(\d[\d.,]*)(ms|secs?|s|mins?|hrs?|h|d|kb|[mgt]i?b|kg|mg|g|km|cm|mm|ml|cl|l|m²|m2|x|%|€|\$|£)"
@@ -96,7 +96,7 @@ _KIN = frozenset(
         "amiga",
     ]
 )
-# "JWTs" are several of what a JWT is.
+# "JWTs" is the plural of "JWT".
 _ACRONYMS = re.compile(r"[A-Z]{2,}s")
 _AGENT = re.compile(r"(\w{4,}?)(?:er|or)s?")
 # German capitalises all nouns, so a title marks a name there.

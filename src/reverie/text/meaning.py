@@ -1,9 +1,10 @@
-"""How near two words are in meaning, by the static vectors of the default recall model.
+"""How close two words are in meaning, by the static vectors of the default recall model.
 
-The table (`models/embeddings/potion`: bytes, English above all) stays on disk, and only the rows of the words
-that are asked for are read, without numpy or the tokenizer's package: a command that judges one text loads
-nothing else. Where numpy is loaded anyway, it multiplies; sums are taken in the same order, so that nothing
-depends on it. A word that is no row of its own is the sum of its pieces. Without the table nothing is known.
+The table (`models/embeddings/potion`: bytes, mostly English) stays on disk. Only the rows of the
+words asked for are read, without numpy or the tokenizer's package, so a command that judges one
+text loads neither. If numpy is loaded already, it does the multiplication; sums are taken in the
+same order, so the result is the same. A word without a row is the sum of its pieces. Without the
+table, no word is known.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ class _Vector:
     # An array where numpy is loaded.
     numbers: Any
     length: float
-    # What the numbers are multiplied by.
+    # The factor for the stored numbers.
     scale: float = 1.0
-    # Whether they are whole numbers, whose sum is the same in any order.
+    # Whether the numbers are integers, whose sum is the same in any order.
     whole: bool = False
 
 
@@ -64,15 +65,15 @@ def known() -> bool:
 
 
 @lru_cache(maxsize=16_384)
-def telling(word: str) -> float:
-    """How much a word tells, from 0 to 1: little if it is used everywhere."""
+def information(word: str) -> float:
+    """How informative a word is, from 0 to 1: little if it is used everywhere."""
     found = _vector(word)
     return _UNKNOWN if found is None else min(1.0, found.length * found.scale / _LONGEST)
 
 
 @lru_cache(maxsize=262_144)
 def near(ours: str, theirs: str) -> float:
-    """How near two words are: 1 for the same, about 0 for words that have nothing in common."""
+    """How close two words are: 1 for the same word, about 0 for unrelated ones."""
     if ours == theirs:
         return 1.0
     if ours > theirs:
@@ -85,27 +86,27 @@ def near(ours: str, theirs: str) -> float:
 
 
 def nearest(word: str, others: Sequence[str]) -> float:
-    """How near the nearest of other words is."""
+    """How close the closest of other words is."""
     return _nearest(word, tuple(others))
 
 
-# The words of a pair are asked for several times, those of one text with every other.
+# Cached, because the words of a text are compared with those of every other text.
 @lru_cache(maxsize=4_096)
 def _nearest(word: str, others: tuple[str, ...]) -> float:
     return max([near(word, one) for one in others], default=0.0)
 
 
 def covered(words: Sequence[str], others: Sequence[str]) -> float:
-    """How much of what words tell is said by others, too; all of nothing."""
-    told, others = list(map(telling, words)), tuple(others)
-    total = sum(told)
+    """The share of the words' information that the others have, too; 1 if there is none."""
+    amounts, others = list(map(information, words)), tuple(others)
+    total = sum(amounts)
     if not total:
         return 1.0
-    return sum([much * _nearest(w, others) for w, much in zip(words, told, strict=True)]) / total
+    return sum([much * _nearest(w, others) for w, much in zip(words, amounts, strict=True)]) / total
 
 
 def together(words: Sequence[str], others: Sequence[str]) -> float:
-    """How near two groups of words are as a whole."""
+    """How close two groups of words are as a whole."""
     words, others = tuple(words), tuple(others)
     both = _product(words, others)
     lengths = (_product(words, words) * _product(others, others)) ** 0.5
@@ -114,7 +115,7 @@ def together(words: Sequence[str], others: Sequence[str]) -> float:
 
 @lru_cache(maxsize=4_096)
 def _product(words: tuple[str, ...], others: tuple[str, ...]) -> float:
-    ours, theirs = ([(word, telling(word)) for word in side] for side in (words, others))
+    ours, theirs = ([(word, information(word)) for word in side] for side in (words, others))
     return sum([much * little * near(a, b) for a, much in ours for b, little in theirs])
 
 
@@ -149,7 +150,7 @@ def _dot(ours: Any, theirs: Any, *, whole: bool) -> float:
 
 
 def _pieces(word: str, known: dict[str, int]) -> list[int]:
-    """The longest known pieces of a word, from its beginning on; none if a part is unknown."""
+    """The longest known pieces of a word, from its start; none if a part is unknown."""
     found = []
     start = 0
     while start < len(word) <= _LONGEST_WORD:

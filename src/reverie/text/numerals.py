@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-# The words for 1 to 19, for the tens from 20 on, and what the ordinals of 1 to 19 and the tens look like.
+# The words for 1 to 19, for the tens from 20 on, and the ordinals of both.
 _ENGLISH = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen",

@@ -22,13 +22,13 @@ from reverie.text.signs import Signs
 from reverie.text.word_classes import FOLDER
 
 RULED = ("duplicate", "extends", "update", "sibling", "unrelated")
-# A sign that is further from its mean than any that was learnt counts as this many spreads.
+# A sign counts as at most this many standard deviations from its mean.
 _FURTHEST = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """How probable each reading of a pair is; together they are one."""
+    """The probability of each reading of a pair; they add up to one."""
 
     same: float = 0.0
     value: float = 0.0
@@ -46,7 +46,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Weights:
-    """The signs by name, what is usual for each, and the networks that weigh them."""
+    """The signs by name, with mean and spread, and the networks that weigh them."""
 
     names: list[str]
     means: list[float]
@@ -73,7 +73,7 @@ def ruled(verdict: Verdict) -> dict[str, float]:
 
 
 def odds(signs: Signs) -> Odds:
-    """How a new text probably relates to an old one; a sign that is not known counts as usual."""
+    """How a new text probably relates to an old one; a missing sign counts as its mean."""
     weights = _weights()
     numpy = sys.modules.get("numpy")
     hidden = _hidden(weights, signs) if numpy is None else _hidden_by(numpy, weights, signs)
@@ -95,7 +95,7 @@ def _hidden(weights: Weights, signs: Signs) -> list[float]:
 
 
 def _hidden_by(numpy: ModuleType, weights: Weights, signs: Signs) -> list[float]:
-    """The same where numpy is loaded anyway: a sum of rows, in the same order, and no product."""
+    """The same with numpy, as a sum of rows in the same order."""
     means, spreads, columns = weights.arrays
     values = numpy.array(
         [signs.get(n, m) for n, m in zip(weights.names, weights.means, strict=True)]

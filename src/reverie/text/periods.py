@@ -1,6 +1,6 @@
 """Rough periods in a question: "a couple of days ago", "in the past three months", "two weekends ago".
 
-They are only searched by: what is saved gets a date where the text names one exactly (`dates`).
+Used for searching only: a saved text gets a date only where it names one exactly (`dates`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reverie.text.days import ALL_NAMES, ENGLISH, months_on
 Period = tuple[date, date]
 
 _COUNTS = {word: count for names in ALL_NAMES for word, count in names.numbers.items()}
-# How many are at least and at most meant.
+# The least and the most that a vague number means.
 _VAGUE = {
     r"(?:a )?couple(?: of)?|ein paar|un par de|una? par de": (1.0, 4.0),
     r"(?:a )?few|several|some|einige[nr]?|mehrere[nr]?|quelques|plusieurs|algun[oa]s|varios|varias": (
@@ -68,7 +68,7 @@ def _unit(match: re.Match[str]) -> str:
 
 
 def _ago(match: re.Match[str], today: date) -> Period | None:
-    """A time ago: of months, weeks and years a half more or less is meant, too."""
+    """A time ago, give or take half a unit if the number is exact."""
     unit, (least, most) = _unit(match), _amount(match["count"])
     if unit == "weekend":
         saturday = today - timedelta(days=(today.weekday() - 5) % 7 + 7 * (round(least) - 1))

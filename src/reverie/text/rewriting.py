@@ -1,7 +1,7 @@
-"""Rewrites of a text by many patterns, of which few fit any one text.
+"""Rewrites a text by many patterns, few of which match any one text.
 
-Each pattern knows a few letters that every match contains. A text without them is not searched: of a
-hundred and fifty patterns two or three are left.
+Each pattern knows letters that every match contains, and a text without them is not searched: of
+150 patterns, two or three remain.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _OPTIONAL = ("?", "*", "{")
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A pattern, what stands in the place of a match, and letters of which a match has some."""
+    """A pattern, its replacement, and letters of which every match has some."""
 
     pattern: re.Pattern[str]
     replacement: str
@@ -28,12 +28,12 @@ class Rewrite:
         return cls(re.compile(source, re.IGNORECASE), replacement, needed(source))
 
     def may_fit(self, small: str) -> bool:
-        """Whether a text in small letters may match; False only if it does not."""
+        """Whether a lower-case text may match; False only if it cannot."""
         return not self.needed or _has_any(small, self.needed)
 
 
 def rewritten(text: str, rewrites: Sequence[Rewrite]) -> str:
-    """The text after one rewrite after the other."""
+    """The text after all rewrites, in order."""
     small = _small(text)
     for one in rewrites:
         if small is None or one.may_fit(small):
@@ -44,7 +44,7 @@ def rewritten(text: str, rewrites: Sequence[Rewrite]) -> str:
 
 
 def may_match(pattern: re.Pattern[str], text: str) -> bool:
-    """Whether a pattern that ignores case may match; False only if it does not."""
+    """Whether a pattern that ignores case may match; False only if it cannot."""
     letters, small = needed(pattern.pattern), _small(text)
     return not letters or small is None or _has_any(small, letters)
 
@@ -58,17 +58,17 @@ def _has_any(text: str, some: tuple[str, ...]) -> bool:
 
 
 def _small(text: str) -> str | None:
-    """The text in small letters; None where other letters count as the same, such as the long s."""
+    """The text in lower case; None where other letters would match, too, such as the long s."""
     return text.lower() if text.isascii() else None
 
 
 @lru_cache(maxsize=1_024)
 def needed(source: str) -> tuple[str, ...]:
-    """Letters, in small, of which every match has at least one; none if that cannot be told."""
+    """Lower-case letters of which every match has at least one; none if that is unknown."""
     found: set[str] = set()
     for branch in _branches(source):
-        demands = _demands(branch)
-        best = max(demands, key=lambda some: (min(map(len, some)), -len(some)), default=())
+        required = _required(branch)
+        best = max(required, key=lambda some: (min(map(len, some)), -len(some)), default=())
         if not best:
             return ()
         found.update(best)
@@ -76,7 +76,7 @@ def needed(source: str) -> tuple[str, ...]:
 
 
 def _branches(source: str) -> Iterator[str]:
-    """What stands between the outermost bars."""
+    """The alternatives between the outermost bars."""
     start = depth = 0
     for at, sign in _signs(source):
         depth += (sign == "(") - (sign == ")")
@@ -87,7 +87,7 @@ def _branches(source: str) -> Iterator[str]:
 
 
 def _signs(source: str) -> Iterator[tuple[int, str]]:
-    """Each place and what stands there; an escape, a class of letters or a count is one sign."""
+    """Each position and its token; an escape, a character class or a count is one token."""
     at = 0
     while at < len(source):
         end = at + 1
@@ -96,14 +96,14 @@ def _signs(source: str) -> Iterator[tuple[int, str]]:
         elif source[at] == "{":
             end = source.index("}", at) + 1
         elif source[at] == "[":
-            # A bracket right after the opening one is a letter of the class.
+            # A bracket right after the opening one is a member of the class.
             end = source.index("]", at + 3 if source[at + 1] == "^" else at + 2) + 1
         yield at, source[at:end]
         at = end
 
 
-def _demands(branch: str) -> Iterator[tuple[str, ...]]:
-    """The runs of letters that a match of this branch holds, and the choices of its groups."""
+def _required(branch: str) -> Iterator[tuple[str, ...]]:
+    """The runs of letters that a match of this branch contains, and the choices of its groups."""
     run, depth, opened = "", 0, 0
     for at, sign in _signs(branch):
         after = branch[at + len(sign) :]
@@ -126,7 +126,7 @@ def _demands(branch: str) -> Iterator[tuple[str, ...]]:
 
 
 def _letter(sign: str, after: str) -> str | None:
-    """What a sign adds to a run of letters; None if the run ends here."""
+    """What a token adds to a run of letters; None if the run ends here."""
     if sign in (r"\b", "^", "$"):
         return ""
     letter = sign[1:] if sign[0] == "\\" and not sign[1].isalnum() else sign

@@ -1,4 +1,4 @@
-"""What speaks for and against two texts saying the same, or holding two values of one thing.
+"""The evidence for and against two texts saying the same, or holding two values of one thing.
 
 Each sign is a number: which words, names, figures and days both have, which only one has, whether
 the rest often says the same (`forms/near.txt`), negations, conditions, words of change, how alike
@@ -22,13 +22,13 @@ from reverie.text.values import compare_values, values_in
 from reverie.text.word_classes import alternatives, near_groups, opposed
 from reverie.text.wording import wording_signs
 
-# How much of a word is matched by one that often says the same, and by a part of a compound.
+# How much a word that often says the same counts as a match, and a part of a compound.
 _NEAR = 0.8
 _PART = 0.7
 _SHORTEST_PART = 4
-# Verbs that say little weigh less than words that tell.
+# Vague verbs weigh less than informative words.
 _SAYS_LITTLE = 0.4
-# Words that say which of several things is meant: another environment is another thing.
+# Words that say which of several things is meant: another environment means another thing.
 _WHICH_WORDS = """
 production staging dev development test testing local ci qa preprod sandbox
 canary demo beta alpha frontend backend mobile web desktop ios android linux
@@ -115,9 +115,9 @@ def signs_of(
     *,
     whole: bool = True,
 ) -> dict[str, float]:
-    """What speaks for and against, by name; the texts are the new and the old one.
+    """All signs by name; the texts are the new and the old one.
 
-    Unless `whole`, the first signs are enough where these share nothing.
+    Unless `whole`, only the first signs are computed for texts that share nothing.
     """
     all_ours, all_theirs = (_content(side) for side in (ours, theirs))
     alone = differing(all_ours, all_theirs)
@@ -181,7 +181,7 @@ def _words_in_common(new: _Side, old: _Side, language: str) -> dict[str, float]:
 
 
 def _alike(side: _Side, other: _Side, language: str) -> float:
-    """How much of the words of one side the other says, too, in these or near words."""
+    """The share of one side's words that the other has, exactly or as near words."""
     alone = set(map(id, side.alone))
     total = matched = 0.0
     for token in side.tokens:
@@ -238,7 +238,7 @@ def _values_and_names(new: _Side, old: _Side) -> dict[str, float]:
 
 
 def _figures(new: _Side, old: _Side) -> dict[str, float]:
-    """Whether other figures are two values, or tell two events or measures apart."""
+    """Whether different figures are two values of one thing, or belong to two events or measures."""
     units = [{_unit(token) for token in side.values} for side in (new, old)]
     years = all(any(_YEAR.fullmatch(t.key) for t in side.values) for side in (new, old))
     days = all(any(t.kind == "day" for t in side.values) for side in (new, old))
@@ -322,7 +322,7 @@ def _another_of_its_kind(new: _Side, old: _Side, language: str) -> bool:
 
 
 def _apart(new: _Side, old: _Side, language: str) -> bool:
-    """Whether opposite words or prepositions tell the two apart: "left", "to Oslo", "from Oslo"."""
+    """Whether opposite words or prepositions distinguish the two: "left", "to Oslo", "from Oslo"."""
     mine, other = ([token.word for token in side.words] for side in (new, old))
     ours, theirs = ({token.key: token.led for token in side.tokens} for side in (new, old))
     led = {frozenset((ours[key], theirs[key])) for key in ours.keys() & theirs.keys()}

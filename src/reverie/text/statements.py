@@ -21,7 +21,7 @@ _MOST = 16
 _MARKUP = re.compile(r"^[ \t]*(?:[#>*+-]+[ \t]+|\d+\.[ \t]+)|\*\*|__", re.MULTILINE)
 _REASON = re.compile(r"\*\*(?:Why|How to apply):\*\*", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?。！？])(?<!\b\d\.)(?<!\b\d\d\.)\s+|\n+|;\s*|\s+[–—]\s+")
-# What parts a list of several things.
+# The separators of a list of several things.
 _LISTED = re.compile(r"[,/]\s+|\s+(?:and|und|et|y|e)\s+")
 _VALUES = frozenset({"number", "day", "name", "code"})
 _ABBREVIATION = re.compile(
@@ -45,13 +45,13 @@ class Token:
     verb: bool = False
     # The group of a vague verb; 0 for words that carry meaning.
     vague: int = 0
-    # The word as it was written, in small letters.
+    # The word as it was written, in lower case.
     word: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What one clause says; what is read off it is kept, since it is compared with many others."""
+    """What one clause says. Derived properties are cached, since it is compared with many others."""
 
     tokens: tuple[Token, ...]
     relation: Relation = "other"

@@ -20,11 +20,11 @@ from reverie.text.words import plain_words, stem
 VERSION = "3"
 _ABROAD = {"de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
 _FOLDER = Path(__file__).with_name("thesaurus")
-# What the term of a group begins with; no word does.
+# The prefix of a group's term; no word begins with it.
 _MARK = "zq"
-# Shorter words are letters and abbreviations, which stand for many things.
+# Shorter words are letters and abbreviations with many meanings.
 _INITIALS = 2
-# What is joined with something else, or code: its parts may mean something else than alone.
+# Words joined with others, or code: their parts may mean something else than alone.
 _COMPOUND = re.compile(r"`[^`]*`|\S*\w[-/_.:@]\w\S*")
 
 
@@ -46,7 +46,7 @@ def groups(text: str) -> frozenset[str]:
 
 
 def groups_of(stems: Sequence[str], spoken: str) -> frozenset[str]:
-    """The groups of the stems of a text in a known language."""
+    """The groups of a text's stems, in a known language."""
     known = _entries().get(spoken, _entries()["english"])
     return frozenset(
         entry.group
@@ -67,7 +67,7 @@ def groups_by_word(text: str) -> dict[str, set[str]]:
 
 
 def groups_by_phrase(text: str) -> dict[str, set[str]]:
-    """The words of a text that stand in phrases of groups, such as "on call", with their groups."""
+    """The words of a text that are part of a group's phrase, such as "on call", with their groups."""
     words = plain_words(text)
     found: list[set[str]] = [set() for _ in words]
     spoken = languages.leaning(list(words)) or "english"
@@ -76,23 +76,23 @@ def groups_by_phrase(text: str) -> dict[str, set[str]]:
 
 
 def knows(word: str) -> bool:
-    """Whether an English word stands in a group."""
+    """Whether an English word is in a group."""
     return stem(word, "english") in _entries()["english"]
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A group that a text may be about: its words, the first of which names it, and those it has of them."""
+    """A group that a text may be about: its words (the first is its name), and those that occur in the text."""
 
     words: tuple[str, ...]
     said: tuple[str, ...]
 
 
 def topics_of(text: str) -> list[Topic]:
-    """The topics that a telling word of a text stands for and for nothing else, with their English words.
+    """The topics of a text's specific, unambiguous words, with their English words.
 
-    Groups of everyday verbs and adjectives name no topic. A word that may mean something else, such as
-    "press" or "cast", does not tell; nor does a part of a compound such as "cast-iron".
+    Groups of everyday verbs and adjectives name no topic. An ambiguous word, such as "press" or
+    "cast", does not count; nor does a part of a compound such as "cast-iron".
     """
     plain = set(plain_words(_COMPOUND.sub(" ", text)))
     alone = {
@@ -101,7 +101,7 @@ def topics_of(text: str) -> list[Topic]:
     said: dict[str, list[str]] = {}
     for found in (alone, groups_by_phrase(text)):
         for word, of in found.items():
-            if len(of) == 1 and _is_sure(word):
+            if len(of) == 1 and _is_unambiguous(word):
                 said.setdefault(next(iter(of)), []).append(word)
     lines, everyday = _lines(), _everyday()
     topics = []
@@ -113,14 +113,14 @@ def topics_of(text: str) -> list[Topic]:
     return topics
 
 
-def tells(word: str) -> bool:
+def is_specific(word: str) -> bool:
     """Whether a word is long and rare enough to say what a text is about."""
     rare = word not in common_words() and stem(word, "english") not in common()
     return rare and len(word) > _INITIALS and not word.isdigit()
 
 
-def _is_sure(word: str) -> bool:
-    return tells(word) and not {word, stem(word, "english")} & _ambiguous()
+def _is_unambiguous(word: str) -> bool:
+    return is_specific(word) and not {word, stem(word, "english")} & _ambiguous()
 
 
 @lru_cache(maxsize=1)
@@ -132,7 +132,7 @@ def _ambiguous() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _everyday() -> int:
-    """The line from which on the groups are of everyday words."""
+    """The line after which the groups are of everyday words."""
     return next(n for n, line in enumerate(_lines()) if line.startswith("# --- plain English"))
 
 
@@ -154,7 +154,7 @@ def _found(words: Sequence[str]) -> list[set[str]]:
     found: list[set[str]] = [set() for _ in words]
     _mark(found, words, known.get(spoken or "english", known["english"]), spoken or "english")
     if spoken is None:
-        # Too short to tell its language: a word that English does not have may be another's.
+        # Too short to recognise its language: a word that English lacks may be from another.
         strange = [stem(word, "english") not in known["english"] for word in words]
         if any(strange):
             for language in _ABROAD.values():
@@ -187,7 +187,7 @@ def _lines() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _entries() -> Mapping[str, _Entries]:
-    """Read when the first text comes."""
+    """Read on first use."""
     known: dict[str, dict[str, list[_Entry]]] = {"english": {}}
     for number, line in enumerate(_lines()):
         if line and not line.startswith("#"):

@@ -12,7 +12,7 @@ from functools import lru_cache
 from reverie.text.days import ALL_NAMES, day_or_none, month_number, months_on
 
 DAY = 86_400.0
-# People talk about an event for some days after it, and seldom long before it.
+# People talk about an event for some days afterwards, and seldom long before it.
 _SPOKEN_OF_AFTER = 14 * DAY
 _SPOKEN_OF_BEFORE = 3 * DAY
 
@@ -44,7 +44,7 @@ class Span:
 
     start: float
     end: float
-    # How long after the end people still talk about it.
+    # How long people still talk about it after the end.
     fading: float = _SPOKEN_OF_AFTER
 
     def nearness(self, at: float) -> float:
@@ -111,7 +111,7 @@ def spans(question: str, now: float) -> tuple[Span, ...]:
                 continue
             span = read(match, today)
             if span is not None:
-                found.append(_led(span, (match["lead"] or "").lower()))
+                found.append(_limited(span, (match["lead"] or "").lower()))
                 taken[start:end] = b"\x01" * (end - start)
     return tuple(found)
 
@@ -123,7 +123,7 @@ def nearness(found: tuple[Span, ...], at: float | None) -> float:
     return max((span.nearness(at) for span in found), default=0.0)
 
 
-def _led(span: Span, lead: str) -> Span:
+def _limited(span: Span, lead: str) -> Span:
     if lead in _BEFORE | _UP_TO:
         # A time close to the limit is more likely meant than one long ago.
         limit = span.start if lead in _BEFORE else span.end

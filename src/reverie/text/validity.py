@@ -166,7 +166,7 @@ def _months(year: int, month: int, count: int, words: str) -> _Time | None:
     return _Time(first, months_on(first, count) - timedelta(days=1), words)
 
 
-# --- the frames a date can stand in ---
+# --- the frames around a date ---
 
 _UNTIL = (
     r"(?:until|till|'til|through|thru|up to|up until|valid to)"

@@ -48,7 +48,7 @@ Reader: TypeAlias = Callable[[re.Match[str]], "Value | None"]
 
 @cache
 def readers() -> list[tuple[re.Pattern[str], Reader]]:
-    """What is read first is taken out: "every 2 weeks" is how often, not how long."""
+    """In order, since a match is removed from the text: "every 2 weeks" is how often, not how long."""
     return [(re.compile(pattern), read) for pattern, read in _patterns()]
 
 
@@ -100,7 +100,7 @@ def _time_patterns() -> Iterator[tuple[str, Reader]]:
 
 
 def _rate_patterns() -> Iterator[tuple[str, Reader]]:
-    """How often: "twice a week", "every other day", "14-tägig"."""
+    """Frequencies: "twice a week", "every other day", "14-tägig"."""
     yield (
         rf"\b(?P<many>\d+) ?(?:{_TIMES})\b(?: (?:an?|per|every|each|im|pro|in der|am|par|al|a la|por|cada))? (?:<span(?P<span>\d+)>|<often(?P<often>[\d.]+)>)",
         _rate,

@@ -1,9 +1,9 @@
 """Reads the values of a text: times, days, sums, durations, how often, shares, measures and other figures.
 
 The same value is written in many ways: "three quarters of an hour" and "45 min", "half past four" and
-"16:30", "twice a year" and "every six months", "a tenth" and "10 %". Words for numbers, months and units
-become figures and marks first ("4 <part1/4>"); then each value is read as its dimension and what it may
-stand for: "half past four" is 4:30 or 16:30.
+"16:30", "twice a year" and "every six months", "a tenth" and "10 %". First, words for numbers,
+months and units become figures and marks ("4 <part1/4>"); then each value is read as its dimension
+and its possible meanings: "half past four" is 4:30 or 16:30.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Agreement:
     common: int
     # The dimensions in which each text has a value that the other does not have.
     clashing: frozenset[str]
-    # How many values each text has alone.
+    # The number of values that only one text has, for each text.
     ours: int
     theirs: int
 

@@ -27,7 +27,7 @@ LONGEST = 2_000
 # The languages with a file of forms, and how many words are examined to recognise one.
 _READ = ("english", "german", "french", "spanish")
 _SAMPLE = 60
-# A shorter synonym applies to the exact word only, not to words with this stem.
+# A shorter synonym stands for the exact word only, not for words with this stem.
 SHORTEST_STEMMED = 4
 FOLDER = Path(__file__).with_name("forms")
 
@@ -149,7 +149,7 @@ def _any(patterns: Sequence[str], start: str = r"\b", end: str = r"(?!\w)") -> r
 
 
 def _counted(language: str) -> re.Pattern[str]:
-    """Number words of several parts, or any word: those without a number stay as they are."""
+    """Number words of several parts, or any word: words that are not numbers stay as they are."""
     parts = "|".join(re.escape(word) for word in number_words(language) if not word.isalpha())
     return re.compile(rf"\b(?:{parts}|[^\W\d_]+)(?!\w)", re.IGNORECASE)
 
@@ -222,12 +222,12 @@ def _lines_of(file: str, word: str, language: str) -> frozenset[int]:
 
 @cache
 def _columns(file: str, language: str) -> dict[str, frozenset[int]]:
-    """The lines of a file of four columns that each word of a language stands in."""
+    """For each word of a language, its lines in a file of four columns."""
     found: dict[str, set[int]] = {}
     column = _READ.index(language) if language in _READ else 0
     lines = (FOLDER / f"{file}.txt").read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(line for line in lines if not line.startswith("#")):
-        # Names that are the same in all languages stand in a line of one column.
+        # Names that are the same in all languages are in a line of one column.
         columns = line.removeprefix("=").split("|")
         for word in columns[min(column, len(columns) - 1)].split():
             for form in (word, words.stem(word, language)):
@@ -248,14 +248,14 @@ def _sample(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def _scores(text: str) -> tuple[int, ...]:
-    """How many words of each language's lists a text has."""
+    """How many words of each language's lists are in a text."""
     found = _sample(text)
     return tuple(sum(word in _vocabulary(name) for word in found) for name in _READ)
 
 
 @lru_cache(maxsize=4_096)
 def language_of(*texts: str) -> str:
-    """The language in which texts are compared; English when no function word tells."""
+    """The language in which texts are compared; English if no function word identifies one."""
     found = [word for text in texts for word in _sample(text)]
     counts = [_scores(text) for text in texts]
     scores = {name: sum(one[at] for one in counts) for at, name in enumerate(_READ)}

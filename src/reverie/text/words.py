@@ -64,7 +64,7 @@ def _counts(words: list[str]) -> dict[str, int]:
 
 
 def leaning(words: list[str]) -> str | None:
-    """The likely language of a short question; None when no function word tells."""
+    """The likely language of a short question; None if no function word identifies one."""
     found = language(words)
     if found != "english":
         return found

@@ -91,7 +91,7 @@ _MOST = 30
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line before and after; `kind` says whether it stayed, went, came or changed."""
+    """A line before and after; `kind` says whether it stayed, was removed, added or changed."""
 
     kind: str
     before: str
@@ -158,7 +158,7 @@ def _memory_of(project: OpenProject, id_: str) -> OpenMemory:
 
 
 def side_by_side(step: FileStep) -> Iterator[Row]:
-    """A file before and after, line beside line; long stretches that stayed are left out."""
+    """A file before and after, side by side; long unchanged stretches are left out."""
     old, new = (
         [] if data is None else data.decode("utf-8", "replace").splitlines()
         for data in (step.before, step.after)
@@ -196,7 +196,7 @@ def inbox_detail(project: OpenProject, request: PageRequest) -> Response:
 
 
 def decide_proposal(project: OpenProject, request: PageRequest) -> Response:
-    """Accept, reject or keep out, one proposal or all that are marked."""
+    """Accept, reject or keep out one proposal, or all that are marked."""
     ids = [request.path["id"]] if "id" in request.path else request.texts("items")
     if not ids:
         raise InputError("mark at least one proposal first")
@@ -256,7 +256,7 @@ def _accept(project: OpenProject, request: PageRequest, items: list[Item]) -> Re
 
 
 def _never(project: OpenProject, request: PageRequest, items: list[Item]) -> Response:
-    """Reject, and keep out from now on what contains the phrase that the person gave."""
+    """Reject, and from now on keep out whatever contains the given phrase."""
     phrase = " ".join(request.text("phrase").split())
     keep_out(project.app.settings, project.memory, phrase)
     for item in items:

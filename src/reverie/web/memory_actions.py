@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def change(project: OpenProject, request: PageRequest) -> Response:
-    """Carry out one action on one memory; what changed meanwhile is shown beside it, never overwritten."""
+    """Carry out one action on one memory; a change made meanwhile is shown next to it, never overwritten."""
     label, action = request.path["label"], request.text("do")
     memory, file = project.part(label)
     if action == "edit":
@@ -66,7 +66,7 @@ def _edit(project: OpenProject, request: PageRequest, memory: OpenMemory, file: 
 def _conflict(
     project: OpenProject, request: PageRequest, label: str, current: bytes | None, mine: str | None
 ) -> Response:
-    """Both versions side by side; saving again is based on the one that is there now."""
+    """Show both versions side by side; saving again is based on the current one."""
     theirs = None if current is None else current.decode("utf-8", "replace")
     return page(
         project,
@@ -119,7 +119,7 @@ def _forget_everywhere(
     project: OpenProject, request: PageRequest, memory: OpenMemory, file: str
 ) -> Response:
     forgetting = Forgetting(project.app, memory, file)
-    # Only files that the page listed: an address in a form is no permission to change any file.
+    # Only files that the page listed: a path in a form must not give access to any file.
     chosen = set(request.texts("also"))
     also = [one.path for one in forgetting.elsewhere() if str(one.path) in chosen]
     done = forgetting.run(PERSON, also)
@@ -127,7 +127,7 @@ def _forget_everywhere(
 
 
 def receipt(project: OpenProject, request: PageRequest) -> Response:
-    """What was removed where, after forgetting a memory everywhere."""
+    """What was removed from each place, after forgetting a memory everywhere."""
     done = project.note(request.path["key"])
     if done is None:
         raise InputError("this receipt is gone: receipts are shown until `reverie ui` ends")
@@ -139,7 +139,7 @@ def receipt(project: OpenProject, request: PageRequest) -> Response:
 
 
 def bulk(project: OpenProject, request: PageRequest) -> Response:
-    """Pin, unpin or forget several; those that changed since they were listed are left alone."""
+    """Pin, unpin or forget several memories, except those that changed since they were listed."""
     stamps = {entry.file: f"{entry.mtime.timestamp():.6f}" for entry in project.entries()}
     chosen = [one.rpartition("@") for one in request.texts("items")]
     fresh = [label for label, _, stamp in chosen if stamps.get(label) == stamp]

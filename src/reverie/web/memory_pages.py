@@ -1,4 +1,4 @@
-"""The Memory view: the list with filters, search and as-of, and one memory with all that is known of it."""
+"""The Memory view: the list with filters, search and as-of, and the page of one memory."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ FILTERS = ("type", "scope", "origin", "age", "state")
 
 
 def listing(project: OpenProject, request: PageRequest) -> Response:
-    """Every memory that fits the filters, or what a search found, with the reasons."""
+    """Every memory that fits the filters, or the results of a search with the reasons."""
     as_of = moment_of(request.query.get("as_of", ""))
     question = request.query.get("q", "").strip()
     chosen = {name: request.query.get(name, "") for name in FILTERS}
     number = max(1, request.number("page", 1))
-    # A search also finds what was replaced or archived, with its mark, unless a state is chosen.
+    # Unless a state is chosen, a search also finds replaced and archived memories, with their mark.
     wanted = {**chosen, "state": chosen["state"] or "all"} if question else chosen
     hits = _hits(project, question, as_of, wanted) if question else None
     found = [] if question else _fitting(project, project.entries(as_of), wanted)
@@ -114,7 +114,7 @@ def _fitting(
 def _hits(
     project: OpenProject, question: str, as_of: datetime | None, chosen: dict[str, str]
 ) -> dict[str, Any]:
-    """What a search found among the memories that fit the filters, best first, and the reasons."""
+    """The results of a search among the memories that fit the filters, best first, with the reasons."""
     if as_of is None:
         found = project.ranker.search(question, limit=MOST_HITS)
     else:
@@ -141,7 +141,7 @@ def _hits(
 
 
 def _days(project: OpenProject) -> int:
-    """How many days back the history goes: the length of the as-of slider."""
+    """The number of days in the history: the length of the as-of slider."""
     firsts = [_first_change(part) for part in project.memory.parts]
     first = min((at for at in firsts if at), default=project.app.clock.now())
     return max(1, int((project.app.clock.now() - first) // 86_400) + 1)
@@ -172,7 +172,7 @@ def one(project: OpenProject, request: PageRequest) -> Response:
 
 
 def read_memory(project: OpenProject, label: str, as_of: datetime | None = None) -> dict[str, Any]:
-    """All that the page of a memory shows."""
+    """The data for the page of a memory."""
     memory, file = project.part(label)
     topic, version, changed = _read(memory, file, as_of)
     now = as_of or project.now()
@@ -216,7 +216,7 @@ def _read(
 
 
 def _changes(memory: OpenMemory, file: str) -> list[Revision]:
-    """The last changes; in a large directory without looking for edits made by hand first."""
+    """The last changes; in a large directory, without first looking for hand edits."""
     found = (
         map(memory.named, memory.history.log(file)) if memory.store.large else memory.changes(file)
     )

@@ -1,4 +1,4 @@
-"""What the pages work on: the project's memory and its index, kept open between requests.
+"""The project's memory and index, kept open between requests.
 
 One worker thread runs every page, so that two requests never share an open index or a half-read list.
 """
@@ -115,7 +115,7 @@ class OpenProject:
 
     @property
     def ranker(self) -> IndexRanker:
-        """The index, opened once: a search as one types must not open it again."""
+        """The index, opened once, because a search while typing must not open it again."""
         if self._ranker is None:
             ranker = open_ranker(self.memory, self.app.clock, choose_embedder(self.app))
             self._ranker = self.stack.enter_context(ranker)
@@ -140,7 +140,7 @@ class OpenProject:
     # --- notes shown after a change ---
 
     def keep_note(self, note: Any) -> str:
-        """Keep a note for the next page; the key goes into its address, so that it can be reloaded."""
+        """Keep a note for the next page; its key goes into the address, so that the page can be reloaded."""
         key = secrets.token_hex(6)
         self._notes[key] = note
         while len(self._notes) > _MOST_NOTES:
@@ -199,7 +199,7 @@ class OpenProject:
         return self._large
 
     def rows(self, entries: Sequence[ManifestEntry]) -> list[dict[str, Any]]:
-        """Some memories as rows, with their short ids and stamps of their versions."""
+        """Memories as rows, with their short ids and version stamps."""
         ids, now = self._short_ids(self.entries()), self.now()
         return [
             {
@@ -216,7 +216,7 @@ class OpenProject:
         return self._ids[1]
 
     def origin_of(self, entry: ManifestEntry) -> str:
-        """Who said a memory, from its file; read once for each version of the file."""
+        """The origin of a memory, from its file; read once per version of the file."""
         key = (entry.file, entry.mtime.timestamp())
         if key not in self._origins:
             stored = self.memory.topics.read(entry.file)
@@ -280,7 +280,7 @@ class Line:
 
 @cache
 def _markdown() -> MarkdownIt:
-    """Headings, lists, emphasis and code; what could lead elsewhere stays text."""
+    """Headings, lists, emphasis and code; links and images stay text."""
     made = MarkdownIt("commonmark", {"html": False})
     return made.disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])
 
@@ -291,7 +291,7 @@ def rendered(text: str) -> Markup:
 
 
 def visible(text: str) -> str:
-    """Text with invisible and control characters escaped, so that it reads as what it is."""
+    """Text with invisible and control characters escaped, so that they can be seen."""
     return printable(text.replace("\r\n", "\n"))
 
 
@@ -368,7 +368,7 @@ def _environment() -> Environment:
 def page(
     project: OpenProject, request: PageRequest, template: str, *, status: int = 200, **data: Any
 ) -> Response:
-    """A page from a template, with what every page shows."""
+    """Render a page from a template, with the data that every page shows."""
     view = template.partition("/")[0].partition(".")[0]
     text = (
         _environment()
@@ -393,6 +393,6 @@ def fragment(template: str, **data: Any) -> Response:
 
 
 def then(project: OpenProject, path: str, note: str = "", **query: object) -> Response:
-    """Go to a page after a change, and say there what was done."""
+    """Redirect to a page after a change, with a note on what was done."""
     key = project.keep_note(note) if note else ""
     return RedirectResponse(address(path, **query, note=key), status_code=303)

@@ -102,7 +102,7 @@ class Access:
 
 
 class Gate:
-    """Middleware: refuses what does not come from our own page, and sets the headers of every answer."""
+    """Middleware that refuses requests not from our own page, and sets the headers of every answer."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -199,7 +199,7 @@ def make_app(project: OpenProject, access: Access) -> Starlette:
 
     @asynccontextmanager
     async def living(app: Starlette) -> AsyncIterator[None]:
-        # The first search would wait for the index and the model to be read.
+        # Otherwise the first search would wait for the index and the model.
         asyncio.get_running_loop().run_in_executor(worker, project.warm_up)
         yield
         await asyncio.get_running_loop().run_in_executor(worker, project.close)
@@ -247,7 +247,7 @@ async def _page_request(request: Request, access: Access) -> PageRequest | Respo
 
 
 def _answered(handler: Page, project: OpenProject, request: PageRequest) -> Response:
-    """The page's answer; what a person can mend is shown as a page of its own."""
+    """The page's answer; errors that a person can fix are shown as a page."""
     try:
         return handler(project, request)
     except InputError as error:

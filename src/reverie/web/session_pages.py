@@ -36,7 +36,7 @@ _LONG = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A block of a message: its kind, its text, and what is sent instead of it."""
+    """A block of a message: its kind, its text, and the text sent instead."""
 
     kind: str
     text: str
@@ -58,7 +58,9 @@ class Turn:
 
 def listing(project: OpenProject, request: PageRequest) -> Response:
     """Every conversation of the project, newest first."""
-    found = sorted(project.sessions().items(), key=lambda pair: _changed(pair[1]), reverse=True)
+    found = sorted(
+        project.sessions().items(), key=lambda pair: transcripts.changed_at(pair[1]), reverse=True
+    )
     number = max(1, request.number("page", 1))
     rows = []
     for name, path in found[(number - 1) * A_PAGE : number * A_PAGE]:
@@ -78,13 +80,6 @@ def listing(project: OpenProject, request: PageRequest) -> Response:
         number=number,
         pages=-(-len(found) // A_PAGE) or 1,
     )
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def one(project: OpenProject, request: PageRequest) -> Response:
@@ -107,13 +102,13 @@ def one(project: OpenProject, request: PageRequest) -> Response:
         number=number,
         pages=pages,
         wanted=wanted,
-        live=project.app.clock.now() - _changed(path) < LIVE_SECONDS,
-        changed=_changed(path),
+        live=project.app.clock.now() - transcripts.changed_at(path) < LIVE_SECONDS,
+        changed=transcripts.changed_at(path),
     )
 
 
 def series(project: OpenProject, request: PageRequest) -> Response:
-    """The figures of the plots: one column a call."""
+    """The data of the plots: one column per call."""
     timeline = read_timeline(project.app.settings, _path(project, request.path["id"]))
     measured = [point for point in timeline.points if point.fill]
     parts = (
@@ -226,7 +221,7 @@ KEYS = {
 
 
 def spend(project: OpenProject, request: PageRequest) -> Response:
-    """By purpose, model, session, day; caps and what is left; this project and all others."""
+    """Spending by purpose, model, session and day; caps and what is left; this project and all others."""
     by = request.query.get("by", "purpose")
     by = by if by in KINDS else "purpose"
     days = min(max(1, request.number("days", 30)), 3650)
@@ -257,7 +252,7 @@ def impact(project: OpenProject, request: PageRequest) -> Response:
 
 
 def health(project: OpenProject, request: PageRequest) -> Response:
-    """The findings of doctor with the command that mends each, and when learning last ran."""
+    """The findings of doctor with the command that fixes each, and when learning last ran."""
     order = {"wrong": 0, "note": 1, "ok": 2}
     findings = sorted(project.checks(project.app), key=lambda finding: order[finding.state])
     runs = runs_of(project.app)

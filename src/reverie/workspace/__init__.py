@@ -67,7 +67,7 @@ class Workspace:
         self.clock: Clock = clock or SystemClock()
         self.sleep = sleep
         self.switches = Switches(settings)
-        # What to tell the user of a clone that was joined with its repository's memory.
+        # The notice for a clone that was joined with its repository's memory.
         self.joined = ""
         # The key of the service, where a program gives it; otherwise it is in the environment.
         self.store_key = ""
@@ -95,7 +95,7 @@ class Workspace:
         return app
 
     def join_clones(self) -> str:
-        """Let a clone use its repository's memory; what to tell the user about it."""
+        """Let a clone use its repository's memory; returns a notice for the user."""
         from reverie.memory.locations import holder_of
 
         owner, home = self.owner, self.settings.home
@@ -134,7 +134,7 @@ class Workspace:
 
     @property
     def memory_location(self) -> MemoryLocation:
-        """Where this project's memory is; settings may name a directory, but not those of a repository."""
+        """Where this project's memory is; settings may name a directory, except those of a repository."""
         if self.user is not None:
             return MemoryLocation(self.project.folder / "memory", self.project.folder)
         return self.files_location if self.service is None else self.service.store("project")[0]

@@ -1,4 +1,4 @@
-"""What a person changes: proposals approved, memories edited, changes undone, over all memories of a project."""
+"""Changes by a person, across all memories of a project: approving proposals, editing memories, undoing changes."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def save_edit(memory: OpenMemory, base: Base, data: bytes, author: Author) -> Ed
     try:
         return Edited(whole, memory.keeper.change(base, whole, author, summary))
     except WriteConflict:
-        # The name or description was changed meanwhile: leave it, and save what was edited.
+        # The name or description was changed meanwhile: keep it, and save the edit.
         return Edited(fresh, memory.keeper.change(base, fresh, author, summary))
 
 
@@ -200,7 +200,7 @@ def undo(
 
 
 def undo_last(app: Workspace, memories: Sequence[OpenMemory], author: Author) -> UndoResult:
-    """Undo the last change of any memory that is not undone yet; each call goes one further back."""
+    """Undo the last change in any memory that is not undone yet; each call goes one change further back."""
     if all(next(memory.history.log(), None) is None for memory in memories):
         raise InputError("there is nothing to undo: this memory has no history yet")
     found = [_Standing(one, keeper.undoable(one.history)) for one in memories]

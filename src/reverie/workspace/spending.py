@@ -1,8 +1,8 @@
-"""The money of a project: what it spent, what the caps allow, also those of its organisation at a service.
+"""The money of a project: its spending and its caps, including those of its organisation at a service.
 
 Each call is reserved here by the person's own caps, then at the service by the caps of the
-organisation, the key and the purpose. While the service is away, only the main conversation goes on;
-what it costs waits in a file and is reported later, each call once.
+organisation, the key and the purpose. While the service is away, only the main conversation
+continues; its costs wait in a file and are reported later, each call once.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ if TYPE_CHECKING:
 
 WAITING = "ledger-waiting.json"
 _CAP = 402
-# A service that was away is not asked again so soon.
+# Seconds before an unavailable service is asked again.
 _AWAY_SECONDS = 30.0
 _away_until: dict[str, float] = {}
 
@@ -173,7 +173,7 @@ class ServiceLedger(Ledger):
             self._keep(report)
 
     def _report(self, report: Mapping[str, Any]) -> None:
-        """Tell one call; what the service no longer knows, or does not take, is dropped."""
+        """Report one call; calls that the service no longer knows, or refuses, are dropped."""
         body = {"cost": report["cost"], "entry": report["entry"]}
         with suppress(InputError):
             if report["ticket"]:

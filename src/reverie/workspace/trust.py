@@ -34,7 +34,7 @@ EVENTS = (
     "SubagentStop",
     "SessionEnd",
 )
-# Events of Claude Code that do not happen here; a file written for it may name them.
+# Events of Claude Code that do not occur here, but a file written for it may name them.
 PASSED_OVER = (
     "Notification",
     "PermissionRequest",
@@ -102,7 +102,7 @@ def problem_in(content: bytes) -> str:
 
 
 def commands_in(content: bytes) -> Iterator[Command]:
-    """The commands of a hooks file; whatever is not understood is passed over."""
+    """The commands of a hooks file; anything unknown is skipped."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):

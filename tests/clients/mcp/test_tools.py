@@ -128,7 +128,7 @@ async def test_dates_become_absolute_and_secrets_are_taken_out(
         client, "remember", text=f"The auditors come tomorrow, they log in with {SECRET}"
     )
     assert saved["changes"][0].startswith("“tomorrow” became 20")
-    assert saved["changes"][1].startswith("a secret was taken out (")
+    assert saved["changes"][1].startswith("a secret was removed (")
     everything = [path.read_bytes() for path in place.home.rglob("*") if path.is_file()]
     assert not any(SECRET.encode() in content for content in everything)
 

@@ -1,4 +1,4 @@
-"""The tools that come with the agent: the todo list and Bash are here, each other one in its module."""
+"""The agent's standard tools: the todo list and Bash are here, the others in their own modules."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def load(path: Path) -> OnDisk | None:
 
 
 def save(path: Path, data: bytes, before: OnDisk | None) -> FileRead:
-    """Replace the file that was seen as `before`, or create one where there was none."""
+    """Replace the file last seen as `before`, or create a new one."""
     with _explained("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         # A new file gets the mode that the umask allows, an old one keeps its owner and mode.
@@ -62,7 +62,7 @@ def save(path: Path, data: bytes, before: OnDisk | None) -> FileRead:
             atomic.draft(folder, data, mode=0o666, like=like) as temporary,
         ):
             # Only one Reverie process at a time checks and replaces; the lock ends when the folder
-            # is closed. On file systems without locks, the check alone must do.
+            # is closed. On file systems without locks, the check must suffice.
             with suppress(OSError):
                 fcntl.flock(folder, fcntl.LOCK_EX)
             _check_unchanged(path, before)
@@ -136,7 +136,7 @@ _MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A file's text with its line endings as they are, and what is needed to write it back.
+    """A file's text with its original line endings, and what is needed to write it back.
 
     Bytes that are not UTF-8 are lone surrogates in `text`, and are written back unchanged.
     """

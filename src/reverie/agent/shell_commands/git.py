@@ -32,10 +32,9 @@ def at_most_one(words: Words) -> bool:
 class Options:
     """The options that are known to be harmless; any other refuses the command.
 
-    Every word that could be an option must be one of these, wherever it stands: what comes after
-    `--`, or is the value of another option, is judged all the same, so that no program's own way
-    of counting values can lead us astray. Long options are matched whole, never by prefix; one
-    listed as `name=` must carry its value with it.
+    Every word that could be an option must be one of these, wherever it is, even after `--` or as
+    the value of another option, so that a program's own way of counting values does not matter.
+    Long options are matched in full, never by prefix; one listed as `name=` must include its value.
     """
 
     short: str = ""

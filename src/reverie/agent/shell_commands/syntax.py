@@ -1,4 +1,4 @@
-"""A shell's command line, taken apart into every simple command it could run.
+"""Parses a shell command line into every simple command it could run.
 
 The grammar is strict on purpose: what is not understood in exactly one way by sh, bash and dash
 (here-documents, arithmetic, arrays, functions, loops, backquotes, `$'…'`) is not parsed at all,

@@ -1,4 +1,4 @@
-"""`reverie stats`, `impact`, `watch` and `ui`: what happens with memory, whether it helps, and looking at it live."""
+"""`reverie stats`, `impact`, `watch` and `ui`: what happens with memory, whether it helps, and a live view of it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,9 @@ DEFAULT_CAP = 1.0
 
 @reverie_command(name="impact")
 @click.option("--replay", is_flag=True, help="Ask recorded turns again, with memories and without.")
-@click.option("--probes", is_flag=True, help="Ask facts you stated in fresh sessions, four ways.")
+@click.option(
+    "--probes", is_flag=True, help="Ask about facts you stated, in fresh sessions, four ways."
+)
 @click.option("--model", metavar="M", help="The model to ask; default: models.main.")
 @click.option("--judge", metavar="M", help="With --replay: a model that also judges the pairs.")
 @click.option(
@@ -102,7 +104,7 @@ DEFAULT_CAP = 1.0
 )
 @click.option(
     "--cap", type=click.FloatRange(min=0), default=DEFAULT_CAP, show_default=True,
-    help="Dollars that it may cost, where the price is known.",
+    help="The most it may cost, in dollars, where the price is known.",
 )  # fmt: skip
 def impact(
     frame: Invocation,
@@ -114,8 +116,8 @@ def impact(
 ) -> None:
     """Show whether memory helped.
 
-    Without options: the sessions of the holdout compared (`impact.holdout`), and the last measurements.
-    --replay and --probes ask a model, under the cap, on a copy of the memories.
+    Without options: compare the sessions of the holdout (`impact.holdout`), and show the last
+    measurements. --replay and --probes ask a model, under the cap, on a copy of the memories.
 
     \b
     reverie impact
@@ -152,7 +154,7 @@ def _model(app: Workspace, given: str | None) -> str:
     name = given or app.settings.model("main")
     if name == OFFLINE:
         raise InputError("asking needs a model: --model provider:model, or models.main in settings")
-    # Fails here, before anything is read, if no provider serves it.
+    # Fail here, before anything is read, if no provider serves it.
     app.bare_model(name)
     return name
 
@@ -213,10 +215,11 @@ Row = dict[str, Any]
 def watch(frame: Invocation, session: str | None, once: bool) -> None:
     """Follow what memory does in a running session, live.
 
-    Each line is something recalled, used, learnt or put aside.
+    Each line is something recalled, used, learnt or stored.
 
-    Without SESSION it is the newest one of this project, of a coding agent or of `reverie chat`, and the next one as
-    soon as it begins. With SESSION (the start of its id is enough) it stays with that one. End it with Ctrl-C.
+    Without SESSION, follow the newest session of this project, of a coding agent or of `reverie
+    chat`, and switch to the next one when it begins. With SESSION (the start of its id is enough),
+    stay with that one. Ctrl-C ends it.
 
     \b
     reverie watch
@@ -233,7 +236,7 @@ def watch(frame: Invocation, session: str | None, once: bool) -> None:
 
 
 def _watched_rows(app: Workspace, wanted: str | None, *, once: bool) -> Iterator[Row]:
-    """The rows of a session so far, then each new one; of another session as soon as it is newer."""
+    """The rows of a session so far, then each new one; switches to a newer session when there is one."""
     path = _newest(app, wanted)
     if path is None and (once or wanted):
         what = f"no session {wanted!r}" if wanted else "no session yet"
@@ -258,18 +261,12 @@ def _watched_rows(app: Workspace, wanted: str | None, *, once: bool) -> Iterator
 
 def _newest(app: Workspace, wanted: str | None) -> Path | None:
     from reverie.clients.hooks.session_folder import EVENTS, FOLDER
+    from reverie.conversation.transcripts import changed_at
 
     found = [*(app.project.folder / FOLDER).glob(f"*/{EVENTS}"), *app.journals()]
     if wanted:
         found = [path for path in found if wanted in _name(path)]
-    return max(found, key=_changed, default=None)
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+    return max(found, key=changed_at, default=None)
 
 
 def _name(path: Path) -> str:
@@ -298,7 +295,7 @@ def _parsed(line: str) -> object:
 
 
 def _of_journal(path: Path) -> Iterator[Row]:
-    """What a session of ours shows of memory: the records of recalled memories and of learning."""
+    """What one of our own sessions shows of memory: the records of recall and of learning."""
     from reverie.conversation import journal
     from reverie.conversation.records import Compacted, Said
     from reverie.core.messages import Attachment
@@ -317,7 +314,7 @@ def _of_journal(path: Path) -> Iterator[Row]:
 
 
 def _summary(app: Workspace, path: Path | None) -> Iterator[Row]:
-    """The line a session ends with, as far as it is one of a coding agent."""
+    """The last line of a coding agent's session."""
     from reverie.clients.hooks.session_folder import EVENTS, summary_of
 
     if path is not None and path.name == EVENTS and (line := summary_of(path.parent)):
@@ -336,7 +333,7 @@ def _line(row: Row) -> str:
             why = f" ({row['why']})" if row.get("why") else ""
             text = f"recalled {files}{why}"
         case "stored":
-            text = f"a long result of {row.get('tool')} was put aside"
+            text = f"a long result of {row.get('tool')} was stored in a file"
         case _:
             text = f"{what} {files}".strip()
     return f"{clock}  {text}"
@@ -357,7 +354,7 @@ def _file_names(files: object) -> str:
 def ui(frame: Invocation, port: int | None, no_browser: bool) -> None:
     """Look at memory and decide, in your browser.
 
-    The page is served to this machine alone. The address that is printed works once, in one browser.
+    The page is served to this machine only. The printed address works once, in one browser.
 
     \b
     reverie ui
@@ -374,7 +371,7 @@ def ui(frame: Invocation, port: int | None, no_browser: bool) -> None:
     from reverie.web.open_project import OpenProject
     from reverie.web.server import Access
 
-    # Fails here, before a browser is opened, if memory is off or cannot be read.
+    # Fail here, before a browser is opened, if memory is off or cannot be read.
     app.memory()
     listener = server.listen(port)
     access = Access(listener.getsockname()[1])

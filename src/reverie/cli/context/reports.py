@@ -251,7 +251,7 @@ def context(frame: Invocation, session: str | None, model: str | None, ask: bool
 
 
 def measured(state: SessionState, window: Window) -> dict[str, Any]:
-    """What fills the window, by category, and how near it is to compaction."""
+    """What fills the window, by category, and how close it is to compaction."""
     from reverie.conversation.state import window_fill
 
     fill = window_fill(state)

@@ -43,7 +43,7 @@ Section: TypeAlias = tuple[str, Sequence[str], Iterable[Sequence[str]]]
 
 
 class Check(NamedTuple):
-    """Something that must hold at the end of the session, and what was found."""
+    """A condition that must hold at the end of the session, and what was found."""
 
     name: str
     passed: bool
@@ -51,7 +51,7 @@ class Check(NamedTuple):
 
 
 def checks(run: Run) -> Iterator[Check]:
-    """What the layers promise, checked against the session with all of them."""
+    """The promises of the layers, checked against the session with all of them."""
     said = f"{len(run.turns) - len(run.missing)} of {len(run.turns)}"
     yield Check("every message of yours is still sent, word for word", not run.missing, said)
     for name, places in run.found.items():
@@ -71,8 +71,8 @@ def checks(run: Run) -> Iterator[Check]:
     yield Check("nothing failed on the way", not run.troubles, "; ".join(run.troubles) or "no trouble")  # fmt: skip
 
 
-def came_of(learnt: Learnt) -> str:
-    """What a layer that learns did."""
+def outcome_of(learnt: Learnt) -> str:
+    """The outcome of a layer that learns."""
     done = "saved" if learnt.layer == player.EXTRACTION else "changed"
     kept = counted(len(learnt.kept), "memory", "memories")
     waiting = (f"for you to decide: {what}" for what in learnt.waiting)
@@ -81,7 +81,7 @@ def came_of(learnt: Learnt) -> str:
 
 
 def lost(run: Run, whole: Run) -> str:
-    """What one has to do without in this variant."""
+    """What is lost in this variant."""
     forgotten = [name for name, places in run.found.items() if not places]
     if run.full_in_turn is not None:
         never = len(run.turns) - run.full_in_turn + 1
@@ -92,7 +92,7 @@ def lost(run: Run, whole: Run) -> str:
     if summaries > whole.fired(player.COMPACTION):
         return f"you wait for {counted(summaries, 'summary', 'summaries')} by the model"
     if any(one.kept for one in whole.learnt) and not any(one.kept for one in run.learnt):
-        return f"not done: {', '.join(came_of(one).partition(';')[0] for one in whole.learnt)}"
+        return f"not done: {', '.join(outcome_of(one).partition(';')[0] for one in whole.learnt)}"
     return "nothing"
 
 
@@ -128,7 +128,7 @@ def sections(runs: Sequence[Run]) -> Iterator[Section]:
     runs_ = ((run.name, *figures(run), tokens(run.largest_request), dollars(run.cost), lost(run, whole)) for run in runs)  # fmt: skip
     yield "The same session without each layer", names, runs_
     names = ("", "calls", "sent", "from cache", "cost", "what came of it")
-    learnt = ((f"{one.layer} {one.name}", str(one.calls), *figures(one), dollars(one.cost), came_of(one)) for one in whole.learnt)  # fmt: skip
+    learnt = ((f"{one.layer} {one.name}", str(one.calls), *figures(one), dollars(one.cost), outcome_of(one)) for one in whole.learnt)  # fmt: skip
     yield "What was learnt meanwhile, in these totals", names, learnt
 
 
@@ -199,7 +199,7 @@ class LiveView:
 
     @property
     def _asked(self) -> int:
-        # Two fifths of what the figures leave; the layers have the rest.
+        # Two fifths of the space beside the figures; the layers have the rest.
         return (min(self.console.width, _WIDEST) - 39) * 2 // 5
 
     async def tell(self, turn: Turn) -> None:
@@ -262,13 +262,13 @@ _PATH_LENGTH = 80
     help="Where the report goes: a file or a folder (default: reverie-demo.html here).",
 )
 @click.option("--no-open", is_flag=True, help="Do not show the report in a browser.")
-@click.option("--keep", is_flag=True, help="Keep the project and the home it played in.")
+@click.option("--keep", is_flag=True, help="Keep the project and the home it ran in.")
 def command(frame: Invocation, fast: bool, output: Path | None, no_open: bool, keep: bool) -> None:
     """A long session through the layers, live, without a key.
 
-    It plays in a project and a home of its own, with settings of its own: --project, --home,
-    --memory-dir and --set change nothing. The report is one HTML file (and a PNG, where matplotlib
-    is installed); what exists is never overwritten.
+    It runs in its own project and home, with its own settings: --project, --home, --memory-dir and
+    --set have no effect. The report is one HTML file (and a PNG if matplotlib is installed);
+    existing files are never overwritten.
 
     \b
     reverie demo
@@ -300,7 +300,7 @@ def command(frame: Invocation, fast: bool, output: Path | None, no_open: bool, k
 
 @contextmanager
 def _scratch(*, keep: bool) -> Iterator[Path]:
-    """A folder for the demo alone, removed however the demo ends, unless it is to be kept."""
+    """A folder for the demo alone. It is removed however the demo ends, unless it should be kept."""
     above = Path(tempfile.gettempdir()).resolve()
     # `mkdtemp` adds eight characters.
     prefix = "reverie-demo-".ljust(_PATH_LENGTH - len(f"{above}/") - 8, "x")

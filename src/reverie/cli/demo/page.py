@@ -40,7 +40,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Lines over the same turns, the main one first; `limit` is a height that must not be passed."""
+    """Lines over the same turns, the main one first; `limit` is a height that no line may exceed."""
 
     title: str
     lines: dict[str, list[float]]
@@ -51,7 +51,7 @@ class Panel:
 
     @property
     def top(self) -> float:
-        """A round figure that no line passes."""
+        """A round figure above every line."""
         most = max(self.limit or 0.0, *map(max, self.lines.values()))
         scale = 10.0 ** math.floor(math.log10(most / _STEPS))
         return _STEPS * next(scale * figure for figure in _ROUND if scale * figure * _STEPS >= most)

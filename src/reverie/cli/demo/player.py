@@ -1,4 +1,4 @@
-"""Plays the script through real sessions, in a project, a home and a time of its own, and records it."""
+"""Plays the script through real sessions, with its own project, home and clock, and records it."""
 
 from __future__ import annotations
 
@@ -108,8 +108,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Run:
-    """The record of one variant. `found` has the places of early facts when they were asked for at
-    the end, `missing` the messages of the person that the last request no longer has."""
+    """The record of one variant. `found` says where early facts were when they were asked for at the end, `missing` lists the person's messages that the last request no longer has."""
 
     name: str
     about: str = ""
@@ -140,7 +139,7 @@ class Run:
 
     @property
     def full_in_turn(self) -> int | None:
-        """The turn in which a request would be refused; None if the window has room for all."""
+        """The turn in which a request would be refused; None if all fit the window."""
         return next((turn.number for turn in self.turns if turn.largest >= WINDOW.blocking), None)
 
     def fired(self, layer: int) -> int:
@@ -213,7 +212,7 @@ class Unlimited(Window):
 
 @contextmanager
 def away_from_home(person: Path) -> Iterator[None]:
-    """Inside, the process has another home, and the user's own settings do not apply."""
+    """Run with another home, so that the user's own settings do not apply."""
     person.mkdir()
     environment = os.environ  # noqa: TID251 - nothing of the demo may reach the real home
     before = dict(environment)
@@ -229,7 +228,7 @@ def away_from_home(person: Path) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Player:
-    """Plays one variant of the session in a folder of its own; it is also the clock there."""
+    """Plays one variant of the session in its own folder; it is also the clock of the session."""
 
     folder: Path
     run: Run
@@ -247,7 +246,7 @@ class Player:
         settings = (
             f"tools.Bash.result_threshold={_LONGEST_RESULT}",
             f"tools.Grep.result_threshold={_LONGEST_RESULT}",
-            # What is installed and how busy the machine is must not change the figures.
+            # Installed packages and the load of the machine must not change the figures.
             "recall.embedder=none",
             f"recall.timeout={_DRAIN_SECONDS}",
             *(f"features.{name}=false" for name in self.run.off),

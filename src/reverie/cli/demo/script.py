@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent
 # The argument that a tool is called with in the script: `{ Read = "README.md" }`.
 _ARGUMENT = {"Bash": "command", "Edit": "path", "Glob": "pattern", "Grep": "pattern", "Read": "path"}  # fmt: skip
-# In arguments, stands for the memory folder.
+# Placeholder for the memory folder in arguments.
 _MEMORY = "{memory}"
 # Where the words of a fact can be in a request.
 OWN_WORDS, RECALLED, ELSEWHERE = "your own words", "a recalled memory", "the rest of the request"
-# How side tasks are told apart; a directive with none of these asks for a summary.
+# How side tasks are recognised; a directive with none of these asks for a summary.
 _LESSONS, _DREAM, _NOTES = "to the memory directory `", "You work in a copy of the memory", "<notes>"  # fmt: skip
 # How many of the last scenes the notes call the current state.
 _LATEST = 6
@@ -85,7 +85,7 @@ def _scenes(name: str) -> tuple[Scene, ...]:
 
 
 def _line(text: str) -> str:
-    """Prose is wrapped in the script and said in one line."""
+    """Prose is wrapped in the script, and sent as one line."""
     return " ".join(text.split())
 
 
@@ -118,7 +118,7 @@ DREAM: list[dict[str, str]] = _toml("before")["dream"]
 class Actor:
     """Plays the model. `memory` is the memory folder.
 
-    `found` has the places where the words of each fact were, `recalled` the memories that have them.
+    `found` says where the words of each fact were, `recalled` which memories have them.
     """
 
     memory: str
@@ -227,7 +227,7 @@ def _place(message: Message, block: Block) -> str:
     return OWN_WORDS if own else ELSEWHERE
 
 
-# What a model says to a request.
+# A model's reply to a request.
 Part: TypeAlias = Callable[["Request"], "Sequence[Block]"]
 
 
@@ -247,7 +247,7 @@ def rehearsed(part: Part, *, like: str, window: int, clock: Clock) -> Model:
 
 
 def let_select(model: Model, session: Session, app: Workspace) -> None:
-    """Have this model select the memories of a session, its meter running."""
+    """Have this model select the memories of a session, with its usage metered."""
     if isinstance(session.recall, SessionRecall):
         id_ = session.conversation.state.session
         session.recall.recall.selector = app.metered(

@@ -1,4 +1,4 @@
-"""`reverie extract --batch`, `--status`, `--cancel`: sessions that a model reads at half its price."""
+"""`reverie extract --batch`, `--status`, `--cancel`: sessions that a model reads at half price."""
 
 from __future__ import annotations
 
@@ -29,16 +29,14 @@ def as_batch(app: Workspace, plan: ReadingPlan) -> ReadingPlan:
 
     if why := why_not(app, plan.choice.model or "offline"):
         raise InputError(f"{why}; leave out --batch")
-    choice = replace(
-        plan.choice, why=f"{plan.choice.why}, in a batch: within a day, at half its price"
-    )
+    choice = replace(plan.choice, why=f"{plan.choice.why}, in a batch: within a day, at half price")
     return replace(plan, choice=choice, cost=batch_estimate(plan))
 
 
 def collect_first(frame: Invocation, app: Workspace, *, submit: bool = False) -> None:
-    """Take the answers of batches that have ended, and say on stderr what they brought.
+    """Collect the answers of finished batches, and report on stderr what was learnt.
 
-    With `submit`, sessions that have ended meanwhile are sent, if the settings say so.
+    With `submit`, sessions that have since ended are sent, if the settings say so.
     """
     from reverie.learning.ended_sessions import due, look_after
     from reverie.learning.pending import Pending
@@ -84,7 +82,7 @@ def send(frame: Invocation, app: Workspace, plan: ReadingPlan) -> None:
 
 
 def look(frame: Invocation, app: Workspace, *, cancel: bool, when_idle: bool) -> None:
-    """Show what waits; or cancel it; or look after it, as the daemon does."""
+    """Show the waiting batches, cancel them, or look after them as the daemon does."""
     from reverie.learning import batches
     from reverie.learning.ended_sessions import due, look_after
     from reverie.learning.pending import Pending
@@ -145,7 +143,7 @@ def _line(batch: Batch) -> str:
 
 
 def _brought(read: Sequence[ReadSession]) -> list[str]:
-    """What a batch brought, a line a session, and its price."""
+    """The results of a batch, one line per session, and its price."""
     lines = []
     for one in read:
         saved = ", ".join(one.learnt.saved) or "nothing"

@@ -136,8 +136,8 @@ class Asked:
 )
 @click.option("--review", is_flag=True, help="Leave the dream as a proposal for you to approve.")
 @click.option("--last", is_flag=True, help="What the last dream did, with reasons.")
-@click.option("--watch", is_flag=True, help="Follow the dream that is running.")
-@click.option("--kill", is_flag=True, help="End the dream that is running.")
+@click.option("--watch", is_flag=True, help="Follow the running dream.")
+@click.option("--kill", is_flag=True, help="Stop the running dream.")
 @click.option("--approve", metavar="ID", help="Make these CHANGEs of a proposal (default: all).")
 @click.option("--reject", metavar="ID", help="Drop these CHANGEs of a proposal (default: all).")
 @click.option("--install-timer", is_flag=True, help="Dream every night (systemd or cron).")
@@ -147,8 +147,8 @@ def command(frame: Invocation, scope: MemoryScope | None, **options: Any) -> Non
 
     Without options: dream if a day and five sessions have passed since the last one. The side model
     (`models.side`, else `models.main`) dreams under the caps of `spend.dream` and
-    `spend.purpose.dream`; without a model, or where it fails, the rules do. All that a dream
-    does is one change: `reverie undo --dream ID` undoes it.
+    `spend.purpose.dream`; without a model, or if it fails, the rules do. A dream is a single
+    change: `reverie undo --dream ID` undoes it.
 
     \b
     reverie dream --dry-run --force
@@ -204,7 +204,7 @@ def _dream(frame: Invocation, app: Workspace, memory: OpenMemory, asked: Asked) 
     side_model = choose_model(app, DREAM, use_model=use_model)
     # On stderr: the report is the result.
     if not (frame.quiet or frame.as_json):
-        verb = "A dream would go" if asked.dry_run else "Dreaming"
+        verb = "A dream would run" if asked.dry_run else "Dreaming"
         click.echo(printable(f"{verb} {side_model.description}."), err=True)
     options = DreamOptions(use_model=use_model, review=asked.review, dry=asked.dry_run)
     made = asyncio.run(dream(app, memory, options))

@@ -1,4 +1,4 @@
-"""`reverie extract` and `reverie learning`: learn from past conversations, and say what is worth learning."""
+"""`reverie extract` and `reverie learning`: learn from past conversations, and state what is worth learning."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Show the plan, its cost and what the rules would save; save and spend nothing.",
+    help="Show the plan, its cost and what the rules would save, without saving or spending anything.",
 )
-@click.option("--batch", is_flag=True, help="Let the model read at half its price, within a day.")
+@click.option("--batch", is_flag=True, help="Let the model read at half price, within a day.")
 @click.option("--status", is_flag=True, help="Show the batches that wait for their answers.")
-@click.option("--cancel", is_flag=True, help="End the batches that wait for their answers.")
+@click.option("--cancel", is_flag=True, help="Cancel the batches that wait for their answers.")
 @click.option("--when-idle", is_flag=True, hidden=True)
 def extract(
     frame: Invocation,
@@ -61,13 +61,13 @@ def extract(
     SESSION is the id of a session of this project, the start of one, or the path of a
     transcript: Reverie's, Claude Code's or Codex's. Without any, all conversations of this
     project are read. Rules find the wishes, decisions and preferences you stated; the side model
-    (`models.side`, else `models.main`) finds more, after you have seen what that costs. What is not
-    surely yours goes to the inbox.
+    (`models.side`, else `models.main`) finds more, after you have seen what that costs. What may
+    not be your own words goes to the inbox.
 
     Nothing is read twice: an interrupted run continues where it stopped, and of a session that grew
     only the new part is read.
 
-    With --batch the rules read at once and the model within a day, at half its price (Anthropic and
+    With --batch, the rules read at once and the model within a day, at half price (Anthropic and
     OpenAI). The next `reverie extract`, a dream, a chat or the daemon collects what it found.
 
     \b
@@ -123,7 +123,7 @@ def _read_now(frame: Invocation, app: Workspace, plan: ReadingPlan) -> None:
 
 
 def _done_json(plan: ReadingPlan, done: Sequence[ReadSession]) -> dict[str, Any]:
-    """What was read and saved, and what it cost; None where a price is not known."""
+    """What was read and saved, and its cost; None where a price is unknown."""
     rows = [
         {
             **_row(one.name, one.learnt, dry_run=False),

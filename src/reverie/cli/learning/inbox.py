@@ -272,13 +272,13 @@ def _decide(view: InboxView, item: Item) -> bool:
 
 
 def _key(hint: str, allowed: str) -> str:
-    """One key, without Enter; what was typed before the question decides nothing."""
+    """One key, without Enter; keys typed before the question are ignored."""
     import termios
     import tty
 
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
-    # Before the hint is shown: a key that is typed in answer to it must not be dropped.
+    # Before the hint is shown, so that a key typed in answer to it is not dropped.
     tty.setcbreak(terminal)
     try:
         click.echo(f"  {hint} ", nl=False)

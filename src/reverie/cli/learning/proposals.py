@@ -59,7 +59,7 @@ def _age(item: Item, app: Workspace) -> str:
 
 
 def described(item: Item, app: Workspace) -> list[str]:
-    """All of a proposal: the user must see everything they approve."""
+    """The full proposal: the user must see everything they approve."""
     proposal = item.proposal
     of = f" {proposal.file}" if proposal.file else ""
     head = f"{item.id} · {proposal.operation}{of} · {proposal.type} · since {_age(item, app)}"

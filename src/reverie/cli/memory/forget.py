@@ -175,7 +175,7 @@ def _for_good(app: Workspace, target: Target, also: tuple[Path, ...], *, yes: bo
 
 
 def _held_elsewhere(app: Workspace, targets: list[Target]) -> str:
-    """The --also options for other files with its text; after forgetting, the text is unknown."""
+    """The --also options for other files with its text, which is unknown after forgetting."""
     from reverie.api.forgetting import Forgetting
 
     found = [

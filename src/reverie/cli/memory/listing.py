@@ -1,4 +1,4 @@
-"""`reverie list` and `reverie index`: the memories, and MEMORY.md as it goes into every prompt."""
+"""`reverie list` and `reverie index`: the memories, and MEMORY.md as it appears in every prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`reverie import`, `export` and `adopt`: memories from other files, to other files, and used where they are."""
+"""`reverie import`, `export` and `adopt`: memories from other files, to other files, and in place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @reverie_command(name="import")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
-@click.option("--dry-run", is_flag=True, help="Only say what would be imported.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be imported.")
 @click.option("-y", "--yes", is_flag=True, help="Import without asking, on a terminal.")
 @click.option("--type", "type_", type=click.Choice(TYPES), help="The type for items without one.")
 @click.option("--even-if-known", is_flag=True, help="Also items that a memory already says.")
@@ -42,11 +42,12 @@ def import_command(
     """Import memories from files of many kinds.
 
     PATHS are folders of markdown such as an Obsidian vault or basic-memory's notes (one memory per
-    file), an AGENTS.md, CLAUDE.md, GEMINI.md or other single file (one memory per statement), exports
-    of Mem0, Letta, Claude.ai or ChatGPT, or of `reverie export`. Items that are known, are not
-    memories, or contain a secret are reported. Relative dates in markdown count from the day the file was
-    last changed; where no day is known, they stay and are reported. The folder person/ of an export is about you; the rest
-    goes to this project, unless --scope says otherwise. On a terminal the plan is shown first.
+    file), single files such as AGENTS.md, CLAUDE.md or GEMINI.md (one memory per statement), or
+    exports of Mem0, Letta, Claude.ai, ChatGPT or `reverie export`. Items that are known, are not
+    memories, or contain a secret are reported. Relative dates in markdown count from the day the
+    file was last changed; where no day is known, they stay and are reported. The folder person/ of
+    an export is about you; the rest goes to this project, unless --scope says otherwise. On a
+    terminal the plan is shown first.
 
     \b
     reverie import ~/notes --dry-run
@@ -254,7 +255,7 @@ def adopt(frame: Invocation, what: str | None, old: str | None, back: bool, anyw
     """Use a memory that exists elsewhere, in place.
 
     claude-code is the directory Claude Code keeps for this project; PATH is any memory directory.
-    Its files stay where and as they are; history and indexes are kept outside of it. Without
+    Its files are not moved or changed; history and indexes are kept outside it. Without
     arguments, it lists what could be adopted.
 
     \b

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.argument("text", nargs=-1, required=True)
 @click.option("--type", type=click.Choice(TYPES), help="What kind it is; otherwise inferred.")
 @click.option("--name", help="A title; otherwise the first sentence.")
-@click.option("--description", help="The one line by which it is found again.")
+@click.option("--description", help="One line that recall finds it by.")
 @click.option(
     "--cue",
     "cues",
@@ -60,9 +60,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Retire the memory that has an older value of this; both are kept.",
 )
-@click.option("--even-if-known", is_flag=True, help="Save although a memory says the same.")
+@click.option("--even-if-known", is_flag=True, help="Save even if a memory says the same.")
 @click.option(
-    "--allow-secret", is_flag=True, help="TEXT contains no secret, even if it looks so; recorded."
+    "--allow-secret",
+    is_flag=True,
+    help="TEXT contains no secret, even if it looks like one; recorded.",
 )
 @click.option(
     "--scope", type=click.Choice(OWN_SCOPES), help="About you, or the project; otherwise inferred."
@@ -108,7 +110,7 @@ def remember(
 def _standard_input() -> str:
     from reverie.memory.format.topic import LARGEST_FILE
 
-    # The input may never end: read no more than can be saved.
+    # The input may be endless: read no more than can be saved.
     data = sys.stdin.buffer.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
         raise InputError(
@@ -232,7 +234,7 @@ class DraftFile:
         self.path.write_bytes(data)
 
     def rebase(self, version: str) -> None:
-        """Base the draft on a newer version; the user was told about it."""
+        """Base the draft on a newer version, after the user was informed."""
         self._base.write_text(version, "utf-8")
 
     def read(self) -> bytes:
@@ -320,7 +322,7 @@ def _conflict(memory: OpenMemory, draft: DraftFile, conflict: WriteConflict) -> 
     from reverie.memory.format.revisions import version
 
     if conflict.current is None:
-        return f"{conflict.file} was removed meanwhile; to save it anew: reverie remember - < FILE"
+        return f"{conflict.file} was removed meanwhile; to save it again: reverie remember - < FILE"
     draft.rebase(version(conflict.current))
     up_to_date(memory)
     return (

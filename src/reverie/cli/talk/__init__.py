@@ -36,11 +36,9 @@ _LIST = "?"
     is_flag=False,
     flag_value=_LIST,
     metavar="[ID]",
-    help="Go on with a conversation; without ID, pick one.",
+    help="Continue a conversation; without ID, pick one.",
 )
-@click.option(
-    "-c", "--continue", "newest", is_flag=True, help="Go on with the newest conversation."
-)
+@click.option("-c", "--continue", "newest", is_flag=True, help="Continue the newest conversation.")
 @click.option("--model", metavar="M", help="Talk to this model: provider:model, or offline.")
 @click.option(
     "--permission-mode", type=click.Choice(MODES), help="What tools may do without asking."
@@ -81,7 +79,7 @@ def command(frame: Invocation, prompt: tuple[str, ...], **given: Any) -> None:
 
 
 def _alarm(app: Workspace) -> tuple[str, ...]:
-    """That learning stopped, told once."""
+    """Say once that learning has stopped."""
     from reverie.learning.runs import alarm_once
 
     alarm = alarm_once(app)

@@ -76,7 +76,7 @@ STOPPED = "the user stopped it"
 
 
 def _agent_list(chat: ChatSession) -> RenderableType:
-    """The agents hired in this session, with what they are doing or how they ended."""
+    """The agents hired in this session, with their current activity or how they ended."""
     agents = live_agents(_crew(chat), chat.session.conversation.state)
     return _agent_table(agents, chat.app.clock.now()) if agents else "No agents were hired yet."
 
@@ -222,7 +222,7 @@ async def _dream(chat: ChatSession, rest: str) -> Next:
         raise InputError("memory is off, so there is nothing to dream about (memory.enabled)")
     if rest == "stop":
         await chat.session.background.cancel(DREAM)
-        chat.show("No dream is under way now; memory is as it was before it, or as it left it.")
+        chat.show("No dream is running any more; memory is as it was before it, or as it left it.")
     elif not dreaming.begin():
         chat.show("A dream is under way already; /dream stop ends it.")
     return None
@@ -321,7 +321,8 @@ async def _resume(chat: ChatSession, rest: str) -> Next:
         chat.show("There are no conversations in this project yet.")
         return None
     chat.show(
-        past.chat_table(listed, chat.terminal.width), Text("go on with one: /resume NUMBER", "dim")
+        past.chat_table(listed, chat.terminal.width),
+        Text("continue one with: /resume NUMBER", "dim"),
     )
     return None
 

@@ -184,16 +184,16 @@ class Chat:
             name = chat.session.conversation.model.name
             chat.show(render.aside(f"{name} answers from here on"))
         elif state.messages:
-            what = render.aside(f"going on with {state.session}")
+            what = render.aside(f"continuing {state.session}")
             chat.show(what, render.recap(state.messages))
         elif not first:
             chat.show(render.aside("a new conversation"))
 
     def _say_goodbye(self, chat: ChatSession) -> None:
-        """Tell how to go on with this conversation."""
+        """Show how to continue this conversation."""
         state = chat.session.conversation.state
         if state.messages:
-            chat.show(render.command_hint(f"go on with: reverie chat --resume {state.session}"))
+            chat.show(render.command_hint(f"continue with: reverie chat --resume {state.session}"))
 
     def _drop_when_empty(self, chat: ChatSession) -> None:
         """Delete the journal of a new session without messages."""
@@ -206,7 +206,7 @@ async def _run_turn(chat: ChatSession, text: str) -> None:
     """Run one turn; its events reach the chat through `on_event`."""
     pictures = pictures_in(text, chat.app.working_folder)
     ran, chat.shell_output = chat.shell_output, []
-    # Beside the message, not in it: memories are searched by what the user wrote.
+    # Next to the message, not in it: recall searches by what the user wrote.
     output = [Attachment("shell", "\n\n".join(ran))] if ran else []
     await _consume(chat.session.run(text, *output, *pictures))
     if chat.offline and states_fact(text):

@@ -190,7 +190,7 @@ _MOST_SENT = 20_000
 
 
 def pictures_in(text: str, root: Path) -> list[ResultContent]:
-    """The pictures and PDF files whose paths stand in the text."""
+    """The pictures and PDF files whose paths are in the text."""
     found: dict[Path, ResultContent] = {}
     for path in _paths(text, root):
         with suppress(OSError, ValueError):
@@ -224,7 +224,7 @@ async def run_shell(chat: ChatSession, command: str) -> None:
     try:
         written, _ = await process.communicate()
     except BaseException:
-        # The command may have started others: end its whole group.
+        # The command may have started others: kill its whole group.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
@@ -288,7 +288,7 @@ def recent_chats(app: Workspace, limit: int = MOST_LISTED) -> list[PastChat]:
 def newest_chat(app: Workspace) -> Path:
     found = recent_chats(app, 1)
     if not found:
-        raise InputError("there is no conversation to go on with in this project; start one")
+        raise InputError("there is no conversation to continue in this project; start one")
     return found[0].path
 
 

@@ -299,7 +299,7 @@ class FullTerminal:
     def _interrupt(self) -> None:
         """Stop what is running, or clear the line, or leave the second time."""
         if self.on_interrupt():
-            # Queued messages were typed for another situation: put them back into the input.
+            # Queued messages no longer fit: put them back into the input.
             drafts = [*self._queue, *([self._buffer.text] if self._buffer.text else [])]
             self._queue.clear()
             self._buffer.text = "\n".join(drafts)

@@ -101,9 +101,9 @@ class TurnPrinter:
             click.echo(printable(self.answer))
 
     def require_answer(self, model: str) -> None:
-        """A script must not take a refusal for an answer."""
+        """A script must not mistake a refusal for an answer."""
         if self._refused:
-            what = "refused to go on" if self.answer else "refused to answer"
+            what = "refused to continue" if self.answer else "refused to answer"
             raise RequestRefused(f"{model} {what}; rephrase it, or choose another --model")
 
     def finishing(self, running: tuple[str, ...]) -> None:

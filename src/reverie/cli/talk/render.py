@@ -37,7 +37,7 @@ THEME = Theme(
 _NATURAL_ENDS = frozenset({"end", "stop_sequence", "tool_use"})
 _ENDS = {
     "max_tokens": "the answer was cut off by the output limit",
-    "refusal": "the model refused to go on",
+    "refusal": "the model refused to continue",
     "window_full": "the window is full; /compact makes room",
 }
 _DREAMING = "dreaming: memory is tidied on a branch; nothing changes until it is checked"
@@ -92,7 +92,7 @@ def _memories(event: events.MemoriesSurfaced) -> Text:
 
 def _saved(event: events.MemoriesSaved) -> Text | None:
     parts = [f"saved to memory: {', '.join(event.files)}"] if event.files else []
-    parts += [f"{event.waiting} waiting for your word (reverie inbox)"] if event.waiting else []
+    parts += [f"{event.waiting} waiting for your decision (reverie inbox)"] if event.waiting else []
     return aside("; ".join(parts)) if parts else None
 
 
@@ -116,7 +116,7 @@ def _notes(event: events.NotesUpdated) -> Text:
 def _cache(event: events.CacheBroke) -> Text:
     match event.verdict:
         case ExpectedBreak(reason, lost):
-            return aside(f"cache: {tokens(lost)} tokens are sent anew, as meant: {reason}")
+            return aside(f"cache: {tokens(lost)} tokens are sent again, as expected: {reason}")
         case Broken(lost, causes):
             why = "; ".join(f"{cause.what}: {cause.detail}" for cause in causes)
             return aside(f"cache broke: {tokens(lost)} tokens lost ({why})", "yellow")

@@ -58,7 +58,7 @@ COMMANDS: tuple[Slash, ...] = (
     Slash("cost", "", "What this session cost, and on what."),
     Slash("model", "[NAME]", "Which model answers; or change it."),
     Slash("clear", "", "Begin a new conversation."),
-    Slash("resume", "[ID]", "List past conversations, or go on with one."),
+    Slash("resume", "[ID]", "List past conversations, or continue one."),
     Slash("exit", "", "Leave.", aliases=("quit",)),
 )
 
@@ -104,7 +104,7 @@ _REMEMBER = re.compile(
     r"(?:please\s+)?remember\s*(?:(?:that|this)\b)?\s*[:,]?\s+(.+)", re.IGNORECASE | re.DOTALL
 )
 
-# One line behind a single `#`; a pasted document with headings is a prompt.
+# One line after a single `#`; a pasted document with headings is a prompt.
 _NOTE = re.compile(r"#(?!#)\s*(\S.*)")
 
 
@@ -134,7 +134,7 @@ def _in_words(text: str, *, offline: bool) -> Prompt | Called:
 
 
 def states_fact(text: str) -> bool:
-    """Whether a line tells something in one sentence: a subject and a verb, and no question."""
+    """Whether a line states something in one sentence: a subject and a verb, not a question."""
     if "\n" in text or asks(text):
         return False
     found = statements(text, language_of(text))

@@ -43,7 +43,7 @@ _TIMEOUT = 10.0
 # A noticeable delay before every prompt.
 _SLOW = 0.5
 
-# Too short to look anything up for or to learn from.
+# Too short to recall anything for, or to learn from.
 _PROMPT = "hello"
 
 _TRUST = "start `codex`, type /hooks, and trust Reverie's"
@@ -98,7 +98,7 @@ def _without_package(name: str, reinstall: str, *, wired: bool) -> Finding:
 
 
 def _has_server(app: Workspace, clients: Clients, one: Installation) -> bool:
-    """Is the MCP server among what the client's files hold?"""
+    """Do the client's files contain the MCP server?"""
     with_server, without = (_expected_files(app, one, mcp=mcp) for mcp in (True, False))
     for file, other in zip(with_server, without, strict=True):
         filed = next((filed for filed in one.files if filed.role == file.role), None)
@@ -270,7 +270,7 @@ def examine_daemon(app: Workspace) -> Iterator[Finding]:
     if status is not None:
         yield from _running_daemon(status)
     elif (pid := control.silent(home)) is not None:
-        what = f"the daemon (process {pid}) answers nothing: hooks go without memory"
+        what = f"the daemon (process {pid}) does not answer: hooks run without memory"
         yield Finding("wrong", what, control.wake(pid))
 
 
@@ -290,12 +290,12 @@ def _running_daemon(status: dict[str, Any]) -> Iterator[Finding]:
 STATE = "proxy.json"
 STATUS_PATH = "/_reverie/status"
 _SECONDS = 2.0
-# Troubles after which a request goes on with earlier decisions alone, or as it came.
+# Troubles after which a request is sent with earlier decisions only, or unchanged.
 _UNDECIDED = frozenset({"failed", "late", "not read"})
 
 
 def examine_proxy(app: Workspace) -> Iterator[Finding]:
-    """Nothing where no proxy runs and no client is to use one."""
+    """Check the proxy, if one runs or a client should use one."""
     state = read_json(app.settings.home / STATE)
     status = ask_status(state) if isinstance(state, dict) and "url" in state else None
     installed = client_plans.installations(open_proxied(app))
@@ -342,7 +342,7 @@ def _troubles(app: Workspace, url: str, status: Mapping[str, Any]) -> Iterator[F
 
 
 def ask_status(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a running proxy tells about itself; None if it does not answer."""
+    """The status of a running proxy; None if it does not answer."""
     address = urlsplit(str(state["url"]))
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_SECONDS)
     try:
@@ -354,6 +354,6 @@ def ask_status(state: Mapping[str, Any]) -> dict[str, Any] | None:
     finally:
         connection.close()
     if answer.status == 401:
-        # It runs behind a token that only its clients have.
+        # It requires a token that only its clients have.
         return {"counts": {}, "troubles": {}, "latest": []}
     return status if isinstance(status, dict) and "counts" in status else None

@@ -138,7 +138,7 @@ def settle(
         except BrokenPipeError:
             if not asked:
                 raise
-            # `--yes` decided it, whether or not the diff is read to its end.
+            # `--yes` decides, whether or not the diff is read to its end.
             stop_printing()
     if dry or empty:
         return False
@@ -169,7 +169,7 @@ def as_json(plans: Sequence[Plan], notes: dict[str, list[str]], *, written: bool
 
 
 def show_uninstalled(frame: Invocation, plans: Sequence[Plan], *, written: bool) -> None:
-    """Say what became of the plans."""
+    """Show the outcome of the plans."""
     changed = any(not plan.empty for plan in plans)
     if frame.as_json:
         frame.show(as_json(plans, {}, written=written and changed), ())

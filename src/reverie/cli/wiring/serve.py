@@ -129,9 +129,9 @@ def prepared_database(app: Workspace, url: str | None) -> Addresses:
 def worker(frame: Invocation, database: str | None) -> None:
     """Run the service's jobs: any number of workers, on any machine.
 
-    A worker has no state. If it dies, others take its jobs over, and each takes effect once. On SIGTERM
-    it finishes what it began. With a model in `server.model` it extracts and dreams with that, under the
-    caps of each organisation; otherwise by rules.
+    A worker has no state. If it dies, others take over its jobs, and each takes effect once. On
+    SIGTERM it finishes what it has begun. It extracts and dreams with the model in `server.model`,
+    under the caps of each organisation; without one, by rules.
 
     \b
     reverie worker --database postgresql://owner@db/reverie
@@ -173,8 +173,8 @@ ACTIONS = ("organisation", "space", "create", "list", "rotate", "revoke")
 def tenants(frame: Invocation, action: str, name: str | None, **options: Any) -> None:
     """Manage organisations, spaces and keys of the memory service.
 
-    organisation NAME makes one and prints its first admin key. All other actions use an admin key of
-    the organisation. A token is printed once; only its digest is kept.
+    organisation NAME creates one and prints its first admin key. All other actions need an admin
+    key of the organisation. A token is printed once; only its digest is stored.
 
     \b
     reverie tenants organisation acme

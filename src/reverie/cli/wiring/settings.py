@@ -238,7 +238,7 @@ def _move(frame: Invocation, project: ProjectTrust, *, sure: bool) -> None:
 
     found = next((asked for asked in project.files() if asked.path.name == OLD_LOCAL), None)
     if found is None:
-        raise InputError(f"{project.root / '.reverie' / OLD_LOCAL} is not there: nothing to move")
+        raise InputError(f"{project.root / '.reverie' / OLD_LOCAL} does not exist: nothing to move")
     if not sure:
         if not _at_a_terminal(frame):
             raise InputError(f"read {found.path} first, then give --move --yes")

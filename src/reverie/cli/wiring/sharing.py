@@ -45,7 +45,8 @@ def team_address(app: Workspace, chosen: tuple[str, str] | None = None) -> TeamA
 def sync_machines(app: Workspace, address: SyncAddress) -> tuple[tuple[PartReport, ...], str]:
     """Synchronise private memory, its history and the inbox with the person's other machines.
 
-    The second value tells of memories there that were sent with another key, or without one.
+    The second value is a warning about memories there that were sent with another key, or without
+    one.
     """
     name = slug(Path(app.owner.remote)) if app.owner.remote else app.owner.folder.name
     found = environment()
@@ -154,7 +155,7 @@ def sync_command(frame: Invocation, remote: str | None, new_key: Path | None) ->
     """Bring your memory to your other machines, through a git remote of yours.
 
     The memory of this project, its history, its inbox and the memory about you are fetched, merged
-    file by file and pushed. If a file was changed on both sides and does not merge, both versions are
+    file by file and pushed. If both sides changed a file and it does not merge, both versions are
     kept. With sync.key in your settings, the remote only sees encrypted data.
 
     \b
@@ -192,7 +193,7 @@ def _address(app: Workspace, chosen: str | None) -> SyncAddress:
     if not url:
         raise InputError("no remote yet; give one: reverie sync --remote URL")
     Remote(str(url), {})
-    # A path is remembered as the absolute one; the next sync may start elsewhere.
+    # Store a path as absolute: the next sync may start elsewhere.
     local = Path(str(url)).expanduser()
     path = cast("Path | None", app.settings["sync.key"])
     key = None if path is None else SyncKey.read(path)

@@ -145,7 +145,7 @@ def status(home: Path) -> dict[str, Any] | None:
 
 
 def silent(home: Path) -> int | None:
-    """The process id of a daemon that holds the lock and answers nothing; None if there is none."""
+    """The process id of a daemon that holds the lock but does not answer; None if there is none."""
     place = DaemonPlace(home)
     known = place.address()
     if known is None or not _alive(known.pid) or place.ending:
@@ -159,7 +159,7 @@ def start(home: Path) -> dict[str, Any]:
     if (running := status(home)) is not None:
         return running
     if (pid := silent(home)) is not None:
-        raise StorageError(f"a daemon runs (process {pid}) and answers nothing; {wake(pid)}")
+        raise StorageError(f"a daemon runs (process {pid}) but does not answer; {wake(pid)}")
     DaemonPlace(home).prepare()
     process = hook_client.start(str(home))
     running = wait_until_running(home, process)

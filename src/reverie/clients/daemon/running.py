@@ -163,7 +163,7 @@ def run(home: Path) -> Ending:
         log_to(place.log, without_secrets)
         with asyncio.Runner() as runner:
             ending = runner.run(serve(place, idle))
-            # A thread that never returns would keep the process, and its lock, alive for ever.
+            # A thread that never returns would keep the process and its lock alive for ever.
             _end_within(CLOSE_SECONDS)
     if ending == "changed":
         command = [sys.executable, "-P", "-m", "reverie", "daemon", "run", "--home", str(home)]
@@ -318,8 +318,9 @@ class Daemon:
             if head.waits:
                 writer.write(CONTINUE)
             body = await read_body(reader, size)
-            # After a pause of this process, requests wait here whose senders have given up: an answer
-            # that is not delivered must not count as shown. One round of the loop tells.
+            # After this process was suspended, requests may wait here whose senders have given up.
+            # An answer that is not delivered must not count as shown; one round of the event loop
+            # reveals it.
             await asyncio.sleep(0)
             if local and reader.at_eof():
                 raise Refused(HTTPStatus.REQUEST_TIMEOUT)

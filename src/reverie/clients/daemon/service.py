@@ -1,8 +1,8 @@
 """Answers hook requests: parses them by dialect, passes them to the project's HookService, counts them.
 
-At the start of a session it waits until our MCP server has told the client its tools: a client sends its
-tools with every request, and tools that appear after the first one change the prefix, so that the provider
-reads the whole prompt again.
+At the start of a session it waits until our MCP server has listed its tools: a client sends them
+with every request, and tools that appear after the first request change the prefix, so that the
+provider reads the whole prompt again.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from reverie.workspace import Workspace
 # The most a session's start waits, and how often it looks.
 LONGEST_SECONDS = 5.0
 _PAUSE = 0.01
-# A server of this session has told its tools after this many seconds before the hook.
+# A server of this session listed its tools no longer than this many seconds before the hook.
 _RECENT_SECONDS = 30.0
 _TABLES = ("mcp_servers", "mcpServers")
 
 
 async def listed(home: Path, client: str, project: Path) -> bool:
-    """Has our server in this client told its tools? Waits for it; False if none is installed, or it is late."""
+    """Has our server in this client listed its tools? Waits for it; False if not installed, or late."""
     if not await asyncio.to_thread(_installed, home, client, project):
         return False
     until = time.monotonic() + LONGEST_SECONDS
@@ -114,8 +114,8 @@ LIMIT_SECONDS = 25.0
 # A process that looks after the batches of a project is started at most this often.
 BATCH_SECONDS = 300.0
 OTHER = "other"
-# Takes what servers have told when the hook is answered. Claude Code has chosen its tools by then: the
-# newest release adds later ones behind the conversation.
+# The client that takes the tools listed by the time the hook is answered. Claude Code has chosen
+# its tools before; its newest release adds later ones after the conversation.
 TAKES_TOOLS_LATE = "codex"
 
 
@@ -212,7 +212,7 @@ class Service:
         self.tallies: dict[str, Tally] = {}
 
     async def hook(self, client: str, event: str, body: bytes, project: str = "") -> bytes:
-        """The answer to a hook; a failure is counted, logged and answered with nothing."""
+        """The answer to a hook; a failure is counted and logged, and its answer is empty."""
         # Unknown event names share one tally, or arbitrary names would fill the memory.
         counted = event if event in DIALECTS[client].names else OTHER
         tally = self.tallies.setdefault(f"{client}/{counted}", Tally())

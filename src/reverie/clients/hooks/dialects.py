@@ -50,7 +50,7 @@ _WRITTEN_BY_CLIENT = re.compile(
 # Tools whose file may have memories about it.
 FILE_TOOLS = ("Read", "Edit", "MultiEdit", "Write", "NotebookEdit")
 
-# Fields that tell of an output the client has cut: what we would store is not the whole.
+# Fields that mark an output the client has cut: it would be stored incomplete.
 CUT_BY_CLIENT = ("persistedOutputPath", "truncated", "appliedLimit")
 
 
@@ -156,7 +156,7 @@ def _failed(data: events.Json) -> events.Payload:
 def _subagent_stopped(data: events.Json) -> events.Payload:
     if not events.text(data, "agent_type"):
         return events.Ignored("the client's own summarizer ended")
-    return events.Ignored("what a sub-agent found out is in the conversation")
+    return events.Ignored("the result of a sub-agent is in the conversation")
 
 
 _CLAUDE_CODE: Parsers = {
@@ -174,7 +174,7 @@ CLAUDE_CODE_EVENTS = frozenset(_CLAUDE_CODE)
 
 
 def _render_claude_code(event: str, outcome: events.Outcome) -> bytes:
-    """Stop gets at most a line for the person: context would make the turn go on.
+    """Stop gets at most a line for the person: context would continue the turn.
 
     PreCompact is not answered: the client prints whatever the hook says to the person. What must survive
     comes back when the session starts again.
@@ -215,7 +215,8 @@ def _render_context(event: str, outcome: events.Outcome) -> bytes:
             return b""
 
 
-# Codex tells no hook whether a command failed: an output this short that names a problem counts as an error.
+# Codex does not tell hooks whether a command failed: an output this short that names a problem
+# counts as an error.
 _SHORT_ERROR = 4_000
 
 
@@ -230,7 +231,7 @@ def _codex_tool(data: events.Json) -> events.Payload:
     if name == "Bash":
         files = files or command_files(command)
         error = text if len(text) <= _SHORT_ERROR else ""
-    # What Codex has cut is not the whole output, and it keeps no file of it.
+    # Codex keeps no file of an output it has cut, so the whole is lost.
     outputs = () if _CUT_BY_CODEX.match(text) else ("",)
     return events.ToolFinished(name, id_, given, text, outputs, files, error)
 
@@ -328,7 +329,7 @@ _CURSOR: Parsers = {
 
 # opencode asks these agents of its own for titles and summaries through the same events.
 _OPENCODE_AGENTS = ("title", "summary", "compaction")
-# The output of these tools is on disk already.
+# Tools whose output is on disk already.
 _OPENCODE_FILE_TOOLS = ("read", "edit", "write", "patch")
 _QUOTED = re.compile(r'"((?:[^"]|(?<=\\)")*)"')
 

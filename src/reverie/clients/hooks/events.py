@@ -52,8 +52,8 @@ class ToolFinished:
     """A tool returned.
 
     `outputs` are the fields of `response` that hold what the model reads and that may be replaced;
-    an empty name stands for a response that is text itself. `files` are the paths it read, changed or
-    named, `error` is what a failed call said.
+    an empty name stands for a response that is text itself. `files` are the paths it read, changed
+    or named; `error` is the message of a failed call.
     """
 
     name: str
@@ -73,14 +73,14 @@ class AboutToCompact:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The model answered; its turn may go on."""
+    """The model answered; its turn may continue."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A turn ended; `again` if a hook had already made it go on."""
+    """A turn ended; `again` if a hook had already continued it."""
 
     again: bool
     answer: str
@@ -93,7 +93,7 @@ class SessionEnded:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """An event Reverie does nothing about, and why."""
+    """An event that Reverie ignores, and why."""
 
     reason: str
 

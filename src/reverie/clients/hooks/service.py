@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -46,7 +45,7 @@ from reverie.clients.hooks.session_context import (
     opening,
 )
 from reverie.clients.hooks.session_folder import SessionFolder, Shown, summary_line, sweep
-from reverie.clients.hooks.session_recall import SessionRecall
+from reverie.clients.hooks.session_recall import SessionRecall, reporting
 from reverie.context.tool_results import Budget
 from reverie.core.foreign_text import quoted
 from reverie.core.messages import Text, new_message
@@ -155,7 +154,8 @@ class HookService:
         if not self.app.settings.memory_enabled:
             return Nothing("memory is off")
         if adopt_own(self.app, event):
-            # The next event opens the project anew, with this memory; its index the client loads itself.
+            # The next event reopens the project with this memory, whose index the client loads
+            # itself.
             folder.log("adopted", client=event.client)
             return Context(BESIDE)
         text, digest = self._opening(event)
@@ -277,7 +277,7 @@ class HookService:
         return Notice(line) if line else Nothing(f"turn {shown.turns} of the session")
 
     def _notice(self, folder: SessionFolder, shown: Shown) -> str:
-        """The line that tells what memory did; empty if there is nothing to tell, or it was told."""
+        """The line that says what memory did; empty if there is nothing new to say."""
         wanted = str(self.app.settings["hooks.notice"])
         if wanted == "off" or folder.trial or (wanted == "session" and shown.told):
             return ""
@@ -292,7 +292,7 @@ class HookService:
 
     def _learn_and_dream(self, folder: SessionFolder) -> None:
         """Learn from new messages; start a dream when one is due."""
-        with self._reporting("learning"):
+        with reporting(self._announce, "learning"):
             learnt = learn_new(self.app, folder)
             if isinstance(learnt, Learnt):
                 for trouble in learnt.troubles:
@@ -301,14 +301,14 @@ class HookService:
                 if learnt.saved:
                     folder.keep_saved(learnt.saved)
                     folder.log("learnt", files=learnt.saved)
-        with self._reporting("indexing"):
+        with reporting(self._announce, "indexing"):
             memory = self._memory()
             if memory.store.large:
-                # No client waits for this, so every file is compared, including those changed in place.
+                # No client is waiting, so compare every file, including those changed in place.
                 memory.store.listing()
                 while memory.store.record_on():
                     pass
-        with self._reporting("dreaming"):
+        with reporting(self._announce, "dreaming"):
             if self.app.switches.on("dream") and isinstance(self._due(), Due):
                 self._begin_dream(self.app.project.root)
 
@@ -323,16 +323,8 @@ class HookService:
         return self._recall.memory
 
     def _write(self, folder: SessionFolder, shown: Shown) -> None:
-        with self._reporting("saving what was shown"):
+        with reporting(self._announce, "saving what was shown"):
             folder.keep(shown)
-
-    @contextmanager
-    def _reporting(self, what: str) -> Iterator[None]:
-        """Announce a failure instead of raising it."""
-        try:
-            yield
-        except (ReverieError, OSError) as error:
-            self._announce(TroubleNoted("hooks", f"{what}: {error}"))
 
     def _current_stamps(self) -> tuple[Stamp, ...]:
         files = [layer.file for layer in self.app.settings.layers if layer.file]

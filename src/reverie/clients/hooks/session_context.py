@@ -1,4 +1,4 @@
-"""What another client's session is told: at its start, and what must survive its compaction."""
+"""The context for another client's session: at its start, and what must survive its compaction."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def learning_alarm(app: Workspace) -> str:
 
 
 def adopt_own(app: Workspace, event: HookEvent) -> bool:
-    """Adopt Claude Code's directory of a project that has no memory yet, where that was chosen."""
+    """Adopt Claude Code's directory for a project without memory, if the person chose that."""
     if event.client != "claude-code" or event.transcript is None or app.adoption.current:
         return False
     chosen = any(row.get("way") == "adopt" for row in Clients(app.settings.home).installed())
     if not chosen or app.settings.memory_directory is not None:
         return False
     store = app.memory("project").store
-    # A large memory is not listed only to learn that it is not empty.
+    # Do not list a large memory just to see that it is not empty.
     if store.large or store.entries():
         return False
     directory = event.transcript.parent / "memory"

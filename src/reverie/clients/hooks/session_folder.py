@@ -38,7 +38,7 @@ LONGEST_LINE = 160
 class Shown:
     """What a session was shown (the opening's digest, memories and their size), and its turn count.
 
-    `used` are memories that its answers made use of, `told` is what the person was told of it.
+    `used` are memories that its answers used; `told` is what the person was last shown about it.
     """
 
     opening: str = ""
@@ -111,7 +111,7 @@ class SessionFolder:
 
     @property
     def events(self) -> Path:
-        """What memory did in this session, a line each, for `reverie watch`; it holds no text of anyone."""
+        """What memory did in this session, one line per event, for `reverie watch`; no text is included."""
         return self.path / EVENTS
 
     def log(self, what: str, **more: object) -> None:

@@ -37,7 +37,7 @@ REACH = MOST_FILES + 5
 
 @dataclass(slots=True)
 class _Live:
-    """A session's recall in this process, what it has met of files and errors, and the last prompt."""
+    """A session's recall in this process, the files and errors it has seen, and the last prompt."""
 
     recall: Recall
     ranker: IndexRanker
@@ -132,10 +132,11 @@ class SessionRecall:
 
     async def _warmed(self) -> None:
         async with self._recalling:
-            with self._reporting("warming up"):
+            with reporting(self._announce, "warming up"):
                 await asyncio.to_thread(lambda: self._open().ranker.search("memory", limit=1))
-        # Prompts may come in between: each step is short, and memories not embedded yet are found by words.
-        with self._reporting("indexing"):
+        # Prompts can come in between: each step is short, and memories without vectors are found by
+        # words.
+        with reporting(self._announce, "indexing"):
             while (opened := self._opened) is not None:
                 if not await asyncio.to_thread(catch_up, opened.memory, opened.ranker):
                     await asyncio.to_thread(opened.mentions.warm_up)
@@ -144,7 +145,7 @@ class SessionRecall:
     async def _shown(
         self, folder: SessionFolder, look: Callable[[_Live], Awaitable[RecallOutcome]]
     ) -> Outcome:
-        """Look with what the session was shown so far, and keep what it is shown now."""
+        """Search given what the session was shown so far, and record what it is shown now."""
         async with self._recalling:
             if self._opened is None:
                 await asyncio.to_thread(self._open)
@@ -200,10 +201,11 @@ class SessionRecall:
         self._writing[folder.path] = task
         task.add_done_callback(lambda done: self._writing.pop(folder.path, None))
 
-    @contextmanager
-    def _reporting(self, what: str) -> Iterator[None]:
-        """Announce a failure instead of raising it."""
-        try:
-            yield
-        except (ReverieError, OSError) as error:
-            self._announce(TroubleNoted("hooks", f"{what}: {error}"))
+
+@contextmanager
+def reporting(announce: Announce, what: str) -> Iterator[None]:
+    """Announce a failure instead of raising it."""
+    try:
+        yield
+    except (ReverieError, OSError) as error:
+        announce(TroubleNoted("hooks", f"{what}: {error}"))

@@ -1,7 +1,7 @@
-"""Clients' base URLs: set to the proxy's address, with what a client needs to keep its features there.
+"""Clients' base URLs: set to the proxy's address, with the settings a client needs to keep its features there.
 
-Another address that is set already is never replaced: it may be a gateway that the proxy should
-send requests on to.
+An address that is already set is never replaced: it may be a gateway that the proxy should forward
+to.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _found(value: Any, where: Sequence[str]) -> Any:
 
 def _taken(where: Sequence[str], there: object) -> str:
     return (
-        f"{'.'.join(where)} is {there!r} already; to go on to that address through the proxy, set "
+        f"{'.'.join(where)} is {there!r} already; to forward to that address through the proxy, set "
         "proxy.upstream.* to it in Reverie's settings and remove it here"
     )
 

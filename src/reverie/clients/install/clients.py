@@ -27,7 +27,7 @@ CLAUDE_MATCHERS = {
     "PostToolUseFailure": "Bash",
 }
 
-# Claude Code's own memory: its index, and the part of its prompt that tells how to write to it.
+# Claude Code's own memory: its index, and the part of its prompt that says how to write to it.
 OWN_MEMORY = "autoMemoryEnabled"
 
 # In seconds. Without a timeout, the client gives SessionEnd little more than one second. Not PreCompact: `/compact`
@@ -84,7 +84,7 @@ _CLAUDE_CODE = Client(
     notes=(
         "Running sessions of Claude Code do not see it: start a new one.",
         "If you also loaded Reverie's plugin, remove it: every hook would run twice.",
-        "Long results are put aside in Reverie's folder. To let it read them without asking, add "
+        "Long results are stored in Reverie's folder. To let it read them without asking, add "
         '"Read({home}/projects/*/hooks/**)" to permissions.allow in its settings.',
     ),
 )
@@ -93,7 +93,7 @@ _CLAUDE_CODE = Client(
 # --- Codex: a hooks file of its own, and a table in its configuration ---
 
 _CODEX_TOOLS = "Bash|apply_patch|mcp__.*"
-# In seconds. Codex tells of a failed command in PostToolUse.
+# In seconds. Codex reports a failed command in PostToolUse.
 _CODEX_TIMEOUTS = {
     "SessionStart": 10,
     "UserPromptSubmit": 10,
@@ -220,7 +220,7 @@ _OPENCODE = Client(
 
 # --- Cursor: a hooks file and a file of MCP servers ---
 
-# Prompts and answers are not answered: Reverie only learns from them.
+# Hooks of prompts and answers return nothing: Reverie only learns from them.
 _CURSOR_EVENTS = (
     "sessionStart",
     "beforeSubmitPrompt",
@@ -276,7 +276,7 @@ _REQUESTS = (
 
 
 def untrusted_events(root: Path, environment: Mapping[str, str]) -> tuple[str, ...] | None:
-    """The events of our hooks that Codex does not run; None if it cannot be asked."""
+    """The events of our hooks that Codex does not run; None if that cannot be determined."""
     program = shutil.which("codex", path=environment.get("PATH"))
     listed = None if program is None else _hooks(program, root, environment)
     if listed is None:

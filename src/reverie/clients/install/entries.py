@@ -68,7 +68,7 @@ class Switch:
 
 Entry = Hook | Server | Default | Switch
 
-# A hook never fails a client, not even if the program is gone: `reverie doctor` tells of that.
+# A hook never fails a client, even if the program is gone; `reverie doctor` reports that.
 QUIET = " 2>/dev/null || :"
 
 

@@ -189,7 +189,8 @@ class FileRecord:
 
     role: str
     path: Path
-    # Of the text we wrote; while the file still matches it, `back` restores the file exactly.
+    # Digest of the text we wrote; while the file still matches it, `back` restores the file
+    # exactly.
     digest: str
     # None for a file that did not exist.
     back: tuple[Splice, ...] | None
@@ -232,7 +233,7 @@ class Installation:
     root: str
     program: str
     files: tuple[FileRecord, ...] = ()
-    # How it goes with the client's own memory; empty where the client has none.
+    # How it is combined with the client's own memory; empty if the client has none.
     way: str = ""
 
     @property

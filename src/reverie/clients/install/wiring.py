@@ -1,4 +1,4 @@
-"""What an installation needs to know: clients' folders, options, and the shapes of hooks and servers."""
+"""Clients' folders, the options of an installation, and the shapes of hooks and servers."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def program() -> str:
     )
 
 
-# How Reverie's memory goes with that of a client: the client's directory becomes ours, ours stands beside
-# its own, which is switched off, or nothing but the MCP server is installed.
+# How to combine Reverie's memory with the client's own: adopt the client's directory, keep ours
+# beside it (its own is switched off), or install only the MCP server.
 Way = Literal["adopt", "beside", "mcp"]
 WAYS: tuple[Way, ...] = ("adopt", "beside", "mcp")
 

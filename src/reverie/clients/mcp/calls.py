@@ -17,14 +17,14 @@ log = logging.getLogger(__name__)
 
 
 def read_only_tool(app: Workspace, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of a tool that only reads, or the list of resources; `asked` has its arguments, and who asks."""
+    """The result of a read-only tool, or the list of resources; `asked` has the arguments and the caller."""
     if name == RESOURCES:
         from reverie.clients.mcp import writing
 
         return writing.listed(app)
     tool = BY_NAME.get(name)
     if tool is None or not tool.reads:
-        raise InputError(f"{name!r} is no tool that only reads")
+        raise InputError(f"{name!r} is not a read-only tool")
     caller = Caller.of(asked.get("client"), asked.get("meta"), str(asked.get("session") or ""))
     return result_of(app, tool, asked.get("arguments"), caller)
 
@@ -32,7 +32,7 @@ def read_only_tool(app: Workspace, name: str, asked: Mapping[str, Any]) -> dict[
 def result_of(
     app: Workspace, tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller
 ) -> dict[str, Any]:
-    """What the tool says; a failure is a result, too, and never a traceback."""
+    """The tool's result; a failure is a result too, never a traceback."""
     try:
         answer: Answer = tool.work()(app, checked(tool, arguments), caller)
     except ReverieError as error:

@@ -1,10 +1,10 @@
-"""What a client meets first on standard input and output: quick to answer, the rest loaded when needed.
+"""The first stage of the server on standard input and output: it answers quickly, and loads the rest when needed.
 
-A client asks for `initialize` and the lists before its first request, and some send another prefix when
-the tools come late. So these are answered from constants, with little more than the standard library.
-The protocol's package takes most of a second: it is loaded for the first message that needs it, and then
-gets every message from the first on. Tools that only read need none of it: they are answered by the daemon
-where one runs, whose index is warm, else by this process.
+A client asks for `initialize` and the lists before its first request, and some change their prefix
+when tools arrive late. So these are answered from constants, with little more than the standard
+library. The protocol's package takes most of a second: it is loaded for the first message that
+needs it, and then gets every message from the first one on. Read-only tools do not need it: the
+daemon answers them if one runs, as its index is warm, else this process.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ CAPABILITIES: dict[str, Any] = {
     "resources": {"subscribe": True, "listChanged": True},
     "tools": {"listChanged": False},
 }
-# The version without a greeting: each message tells its own, and `server/discover` is asked first.
+# The version without a handshake: each message names its version, and `server/discover` comes
+# first.
 MODERN = "2026-07-28"
 DISCOVERED: dict[str, Any] = {
     "capabilities": CAPABILITIES | {"resources": {"subscribe": False, "listChanged": False}},
@@ -57,14 +58,14 @@ INTERNAL_ERROR = -32603
 
 # How long the daemon may take; after a failure it is not asked again.
 _DAEMON_SECONDS = 3.0
-# After so long without a message, and without a daemon, what the tools need is loaded.
+# After this long without a message, and without a daemon, load what the tools need.
 _IDLE_SECONDS = 1.0
 _BLOCK = 65_536
 
 Message: TypeAlias = dict[str, Any]
 # Serves the protocol on two file descriptors until the first one ends.
 Backend: TypeAlias = Callable[[int, int], None]
-# The result of a tool that only reads, by its name, and what was asked.
+# The result of a read-only tool, from its name and arguments.
 Reader: TypeAlias = Callable[[str, Message], Message]
 
 
@@ -87,9 +88,9 @@ class Front:
         self._project = project
         self._session = session
         self._client = ""
-        # Has a client without a greeting asked?
+        # Has a client without a handshake sent a request?
         self._modern = False
-        # What the backend must hear first.
+        # Messages that the backend must get first.
         self._greeting: list[bytes] = []
         self._greeted_as: object = None
         self._to_backend: int | None = None
@@ -154,7 +155,7 @@ class Front:
             self._forward(message, line)
 
     def _at_once(self, message: Message, line: bytes) -> Message | None:
-        """The answer that needs nothing loaded; None for any other message."""
+        """An answer that needs nothing loaded; None for any other message."""
         if not isinstance(message.get("id"), str | int):
             return None
         alone = self._to_backend is None
@@ -206,7 +207,7 @@ class Front:
             if result is None and self._reads_here(message):
                 result = self._opened_reader()(name, asked)
         except ReverieError:
-            # What is wrong is told as the protocol has it.
+            # Report errors as the protocol defines them.
             result = None
         if result is None:
             self._forward(message, line)
@@ -216,12 +217,12 @@ class Front:
             self._answer(message, _complete(result) if _is_modern(message) else result)
 
     def _reads_here(self, message: Message) -> bool:
-        """Only the protocol's package tells of progress, and once it is loaded, it answers."""
+        """Whether to answer here: only the protocol's package reports progress, and once loaded, it answers."""
         meta = (message.get("params") or {}).get("_meta")
         return self._to_backend is None and not (isinstance(meta, dict) and "progressToken" in meta)
 
     def _asked_of_daemon(self, name: str, asked: Message) -> Message | None:
-        """The daemon's result; None where there is no daemon, or none that answers."""
+        """The daemon's result; None if no daemon answers."""
         if not self._home:
             return None
         try:
@@ -257,7 +258,7 @@ class Front:
         return bool(self._home) and os.path.exists(socket)  # noqa: PTH110
 
     def _prepare(self) -> None:
-        """Load what is needed while no request waits; what is wrong is told to the message that needs it."""
+        """Load what is needed while no request waits; errors are reported to the message that needs it."""
         try:
             self._opened_reader()
             self._start()
@@ -294,7 +295,7 @@ class Front:
         return ours
 
     def _pass_on(self, answers: int) -> None:
-        """The backend's messages to the client, without the answer to a greeting it was told again."""
+        """The backend's messages to the client, except its answer to the repeated handshake."""
         waiting = bool(self._greeting)
         with os.fdopen(answers, "rb") as lines:
             for line in lines:
@@ -314,7 +315,7 @@ class Front:
 
 
 def _parsed(line: bytes) -> Message:
-    """The message; empty for what is none, which the backend then refuses."""
+    """The message; empty for anything else, which the backend then refuses."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -325,7 +326,7 @@ def _parsed(line: bytes) -> Message:
 
 
 def _is_modern(message: Message) -> bool:
-    """Does the message tell the version of the protocol that has no greeting?"""
+    """Does the message name the version of the protocol that has no handshake?"""
     meta = (message.get("params") or {}).get("_meta")
     return isinstance(meta, dict) and meta.get(f"{_META}protocolVersion") == MODERN
 
@@ -335,14 +336,14 @@ def _complete(result: Message) -> Message:
 
 
 def _listed(result: Message, message: Message) -> Message:
-    """A list as the client's version of the protocol has it."""
+    """A list in the form of the client's protocol version."""
     if not _is_modern(message):
         return result
     return _complete(result | {"cacheScope": "private", "ttlMs": 0})
 
 
 def _read_by(message: Message) -> str:
-    """What only reads and can answer: a tool, or the list of resources; empty if nothing can."""
+    """The read-only tool or list that answers this message; empty if there is none."""
     params = message.get("params") or {}
     if not isinstance(message.get("id"), str | int):
         return ""
@@ -354,7 +355,7 @@ def _read_by(message: Message) -> str:
 
 
 def _claim() -> tuple[int, int]:
-    """The client's pipes under other numbers; what else is printed goes to standard error."""
+    """The client's pipes under other descriptors; anything else that is printed goes to standard error."""
     given, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -230,7 +230,7 @@ def _labels(row: dict[str, Any]) -> list[str]:
 
 
 class _TimeIsUp(Exception):
-    """Stops the indexing of conversations; what was indexed so far stays."""
+    """Stops indexing conversations; what was indexed so far stays."""
 
 
 def search_past(app: Workspace, arguments: Arguments, caller: Caller) -> Answer:
@@ -264,7 +264,7 @@ def _read_conversations(app: Workspace, caller: Caller) -> tuple[str, ...]:
         service.index_past_sessions(app, progress)
     except _TimeIsUp:
         done, total = read
-        return (f"{total - done} conversations were not read yet; ask again to go on.",)
+        return (f"{total - done} conversations were not read yet; ask again to continue.",)
     return ()
 
 

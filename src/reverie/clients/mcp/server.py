@@ -46,45 +46,45 @@ Context: TypeAlias = "ServerRequestContext[Any, Any]"
 
 # As many as the protocol allows.
 MOST_COMPLETED = 100
-# How often the files are looked at: they may be changed by an editor or another agent.
+# How often the files are checked: an editor or another agent may change them.
 LOOK_SECONDS = 2.0
 
 
 class Subscriptions:
-    """The addresses each client follows, and the version it was last told of.
+    """The addresses each client follows, and the version it last heard of.
 
     Any process may change a memory: clients are told when its text differs.
     """
 
     def __init__(self, version_of: Callable[[str], str]) -> None:
         self._version_of = version_of
-        self._told: dict[tuple[ServerSession, str], str] = {}
+        self._seen: dict[tuple[ServerSession, str], str] = {}
         self._watching: asyncio.Task[None] | None = None
 
     async def add(self, session: ServerSession, uri: str) -> None:
-        self._told[session, uri] = await asyncio.to_thread(self._version_of, uri)
+        self._seen[session, uri] = await asyncio.to_thread(self._version_of, uri)
         if self._watching is None or self._watching.done():
             self._watching = asyncio.create_task(self._watch())
 
     def remove(self, session: ServerSession, uri: str) -> None:
-        self._told.pop((session, uri), None)
+        self._seen.pop((session, uri), None)
 
     async def _watch(self) -> None:
-        while self._told:
+        while self._seen:
             await asyncio.sleep(LOOK_SECONDS)
             await self.look()
 
     async def look(self) -> None:
-        """Compare every followed address with what its clients were told."""
-        for (session, uri), told in list(self._told.items()):
+        """Compare every followed address with the version its clients last heard of."""
+        for (session, uri), seen in list(self._seen.items()):
             now = await asyncio.to_thread(self._version_of, uri)
-            if now != told and (session, uri) in self._told:
-                self._told[session, uri] = now
+            if now != seen and (session, uri) in self._seen:
+                self._seen[session, uri] = now
                 try:
                     await session.send_resource_updated(uri)
                 except Exception:  # noqa: BLE001 - the client is gone, and its session with it
                     with suppress(KeyError):
-                        del self._told[session, uri]
+                        del self._seen[session, uri]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ def _text(text: str) -> mcp_types.TextContent:
 
 
 def _progress(context: Context) -> Progress:
-    """Reports how far a slow tool is, from its thread, to a client that asked for it."""
+    """Reports a slow tool's progress, from its thread, to a client that asked for it."""
 
     def report(done: int, total: int, message: str) -> None:
         # A client that has gone away needs no report.

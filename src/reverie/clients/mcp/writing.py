@@ -163,7 +163,7 @@ def _saved(outcome: Remembered, scope: MemoryScope) -> Answer:
     if held := attachment.holds(outcome.topic.valid_from, outcome.topic.valid_until):
         changes.append(f"it {held}")
     if outcome.secrets:
-        changes.append(f"a secret was taken out ({', '.join(outcome.secrets)})")
+        changes.append(f"a secret was removed ({', '.join(outcome.secrets)})")
     if outcome.superseded:
         changes.append(f"{outcome.superseded} is replaced, and kept for history")
     changes += [_related(one) for one in outcome.related]

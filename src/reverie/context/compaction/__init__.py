@@ -5,6 +5,7 @@ parts       the text of a summary, its sizes, and what is put back after it: obl
 summarize   the nine parts, from a model or without one
 tail        how the window is shared, and how the verbatim messages are cut to fit
 run         all steps, with a fallback for each failure
+lean        compaction by price, long before the window is full; `record` is what it leaves
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ from reverie.events import Announce, TroubleNoted, no_listener
 # Renders the summary within a number of tokens.
 RenderSummary: TypeAlias = Callable[[int], str]
 
-# The nine headings take a good part of this; a shorter summary is not worth its room.
+# The nine headings alone take much of this; a shorter summary is not worth its room.
 _SHORTEST_SUMMARY = 200
 _NO_ROOM = "There was no room for a summary."
 

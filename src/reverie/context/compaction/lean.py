@@ -1,8 +1,9 @@
 """Lean compaction: by price, long before the window is full, without a model.
 
 Most of what a long session pays for is old tool traffic that is read from the cache again with every
-request. When that costs more than writing a short conversation anew, the old messages are replaced
-by their record (`record`), the user's words and the files in work; the last rounds stay.
+request. When that costs more than writing a short conversation again, the old messages are replaced
+by a record of them (`record`), the user's words and the files being worked on; the last rounds
+stay.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ _NAMED_IN = 6
 # Estimate of the requests still to come: at most this multiple of those made, at least this many.
 _AHEAD = 2
 _FEWEST_CALLS = 4
-# A shorter excerpt of a file tells too little.
+# A shorter excerpt of a file is of little use.
 _SHORTEST_EXCERPT = 300
-# Texts whose names tell where in a file the next change may be.
+# Number of texts whose names indicate where in a file the next change may be.
 _WORDS = 30
 
 
@@ -48,15 +49,15 @@ class LeanPolicy:
     """Sizes in tokens, and how a compaction is weighed.
 
     At least `tail` tokens and `rounds` rounds stay verbatim; `record` is the most the record may
-    take. Up to `files` files whose next edit is at least `likely` share `room`; a file that is sure to
-    be edited gets at most `file`, and the others as much less as they are less likely.
+    take. Up to `files` files whose next edit is at least `likely` share `room`; a file that is sure
+    to be edited gets at most `file`, the others less in proportion.
 
-    It is worth it when `calls` requests save `margin` times what it costs, `rereads` tokens that are
-    read again included, and when the requests since the last one have paid `patience` times that for
-    what it frees. After a lapse of the cache it costs nothing but the re-reads, and waits for
-    nothing. A conversation under `least` tokens is left alone. `budget` is what a compaction may cost
-    at once, in dollars, and `share` what it may cost of all that the session has paid so far: a
-    session that ends right after it has lost no more than that.
+    It is worth it when `calls` requests save `margin` times its cost, including `rereads` tokens
+    that are read again, and when the requests since the last one have paid `patience` times that
+    for what it frees. After the cache has lapsed it costs only the re-reads and happens at once. A
+    conversation under `least` tokens is left alone. `budget` is the most a compaction may cost, in
+    dollars, and `share` the most as a share of what the session has paid so far: a session that
+    ends right afterwards has lost no more than that.
     """
 
     on: bool = True
@@ -76,7 +77,7 @@ class LeanPolicy:
     share: float = math.inf
 
     def allowed(self, spent: float | None) -> float:
-        """The dollars that a compaction may cost at once, in a session that has paid `spent`."""
+        """The dollars that one compaction may cost in a session that has paid `spent`."""
         return self.budget if spent is None else min(self.budget, self.share * spent)
 
 
@@ -95,12 +96,12 @@ class Moment:
     sizes: Sequence[int] = ()
 
     def carried(self, freed: int) -> int:
-        """How many tokens of what would be freed now the requests since the last compaction read."""
+        """How many of the tokens that would be freed now were read by requests since the last compaction."""
         return sum(max(0, freed - (self.sizes[-1] - size)) for size in self.sizes)
 
 
 def worth_it(before: int, after: int, moment: Moment, policy: LeanPolicy) -> Due | NotDue:
-    """Whether a conversation of `after` tokens in the place of `before` saves more than it costs."""
+    """Whether replacing `before` tokens of conversation with `after` saves more than it costs."""
     rates = moment.rates
     if rates is None or not rates.input:
         return NotDue("prices are not known")
@@ -124,7 +125,7 @@ def worth_it(before: int, after: int, moment: Moment, policy: LeanPolicy) -> Due
 
 
 def expected_calls(moment: Moment, policy: LeanPolicy) -> int:
-    """How many requests a saving is counted for: few while a session is young."""
+    """The number of requests that a saving is counted for: few in a young session."""
     if moment.done is None:
         return policy.calls
     return min(policy.calls, max(_AHEAD * moment.done, _FEWEST_CALLS))
@@ -164,7 +165,7 @@ def plan(messages: Sequence[Message], policy: LeanPolicy) -> Plan | NoPlan:
 def compact(
     situation: Situation, moment: Moment, policy: LeanPolicy, read_file: ReadFile
 ) -> Compaction | Failed:
-    """The conversation with its old part as a record; fails where that does not pay."""
+    """The conversation with its old part replaced by a record; fails if that does not pay."""
     planned = plan(situation.messages, policy)
     if isinstance(planned, NoPlan):
         return Failed(planned.reason)
@@ -191,7 +192,7 @@ def compact(
 def _start(
     situation: Situation, planned: Plan, policy: LeanPolicy, read_file: ReadFile
 ) -> tuple[Message, ...]:
-    """The record with the user's words, and a message with the files in work, which is soon outdated."""
+    """The record with the user's words, and a message with the files being worked on, which is soon outdated."""
     body = record_of(planned.compacted, policy.record, planned.before)
     texts = user_messages.carried(planned.compacted)
     facts = read_facts(planned.compacted)
@@ -215,7 +216,7 @@ def _tokens(messages: Sequence[Message]) -> int:
 
 
 def _files(planned: Plan, policy: LeanPolicy, read_file: ReadFile) -> Iterator[Attachment]:
-    """The files that are likely to be edited next, as they are now; the likelier, the more of them."""
+    """The files likely to be edited next, as they are now; the likelier an edit, the longer the excerpt."""
     everything = (*planned.compacted, *planned.kept)
     there = whole_files(planned.kept)
     words = tuple(_last_words(everything, _WORDS))

@@ -17,7 +17,7 @@ from reverie.core.window import Window, text_tokens
 # Recent messages that stay verbatim beside a summary.
 RECENT = 10_000
 
-# Recent messages that stay beside the notes, which lag behind by some steps.
+# Recent messages that stay beside the notes, which are some steps behind.
 BESIDE_NOTES = 10_000
 MOST_BESIDE_NOTES = 40_000
 TEXTS_BESIDE_NOTES = 5
@@ -47,7 +47,7 @@ _OPEN, _CLOSE = "<summary>", "</summary>"
 def worded(body: str, transcript: str, *, follows: bool = False) -> str:
     """The text of the summary message; `transcript` is the path of the full transcript.
 
-    One that follows another does not repeat what that one tells about both.
+    One that follows another does not repeat what the first says about both.
     """
     text = f"{_OPEN}\n{quoted(body, marks=(*MARKS, 'summary'))}\n{_CLOSE}"
     if follows:

@@ -122,11 +122,11 @@ def unanswered(messages: Sequence[Message]) -> int:
         elif spoke:
             begins = position + spoke[-1]
         position += len(group)
-    return safe_cut(messages, max(begins, _behind_summaries(messages)))
+    return safe_cut(messages, max(begins, _after_summaries(messages)))
 
 
-def _behind_summaries(messages: Sequence[Message]) -> int:
-    """Return the index after the last earlier summary; 0 when there is none."""
+def _after_summaries(messages: Sequence[Message]) -> int:
+    """Return the index after the last earlier summary; 0 if there is none."""
     return max((i for i, message in enumerate(messages, 1) if is_summary(message)), default=0)
 
 
@@ -141,7 +141,7 @@ def _before_recent(messages: Sequence[Message], window: Window) -> int:
     total = sum(map(message_tokens, messages))
     budget = min(sizes.scaled(sizes.RECENT, window), total // 4)
     safe = set(safe_cuts(messages))
-    first = max(_behind_summaries(messages), 1)
+    first = max(_after_summaries(messages), 1)
     cut = unanswered(messages)
     position = len(messages)
     kept = 0
@@ -160,7 +160,7 @@ def _beside_notes(messages: Sequence[Message], window: Window, up_to: str) -> Pl
     place = _place(messages, up_to, after=True)
     if place is None:
         return NoPlan("the notes cover nothing that is still in the conversation")
-    first = _behind_summaries(messages)
+    first = _after_summaries(messages)
     enough = sizes.scaled(sizes.BESIDE_NOTES, window)
     most = sizes.scaled(sizes.MOST_BESIDE_NOTES, window)
     tokens = _from_each(messages, message_tokens)

@@ -1,4 +1,4 @@
-"""What lean compaction leaves of a conversation: a record in its own words, and excerpts of the files in work. Pure.
+"""What lean compaction leaves of a conversation: a record in its own words, and excerpts of the files being worked on. Pure.
 
 The user's messages are carried beside it, word for word. The record holds what the assistant said,
 one line for each thing it did, and the error lines it met, all verbatim and in order:
@@ -38,7 +38,7 @@ _VERBS = {"read": "read", "edit": "edited", "write": "wrote", "search": "searche
 def record_of(messages: Sequence[Message], room: int, behind: Sequence[Message] = ()) -> str:
     """The record of these messages in at most `room` tokens; earlier summaries are at its start.
 
-    What the summaries `behind` it tell, which stay in the conversation, it does not repeat.
+    It does not repeat the summaries `behind` it, which stay in the conversation.
     """
     writer = _Writer()
     for message in filter(is_summary, behind):
@@ -80,7 +80,7 @@ class _Writer:
     _users: int = 0
 
     def read(self, summary: Message) -> None:
-        """Know what a summary tells that stands before this record."""
+        """Take note of what an earlier summary says, so that it is not repeated."""
         self._told += f"{body_of(summary)}\n"
         self._know_errors(body_of(summary).split("\n"))
 
@@ -134,7 +134,7 @@ class _Writer:
             self._say(result.text, LONGEST_REPORT)
 
     def _step(self, action: Action, ending: str) -> None:
-        """One line a step; steps of one kind in a row share a line."""
+        """One line per step; consecutive steps of one kind share a line."""
         if action.kind in ("todos", "task"):
             return
         verb = _VERBS.get(action.kind, action.tool)
@@ -161,17 +161,8 @@ class _Writer:
 
 
 def _is_report(use: ToolUse) -> bool:
-    """Whether the result is another agent's report, which no call brings back."""
+    """Whether the result is another agent's report, which no call can fetch again."""
     return use.name.lower() in ("task", "agent")
-
-
-def paths_in(messages: Iterable[Message]) -> Iterator[str]:
-    """The files of all calls, in order."""
-    for message in messages:
-        for use in message.tool_uses:
-            action = action_of(use)
-            if action.kind in ("read", "edit", "write") and action.target:
-                yield action.target
 
 
 # A line number, or the text of the line at that place.
@@ -182,15 +173,15 @@ _BEGINS = ("offset",)
 LABEL = "file"
 LEAD = ", as it is on disk now:\n"
 _RUN = re.compile(r"^\[… from line (\d+) of \d+\]$", re.MULTILINE)
-# Lines around a place that are shown with it: a few for every place first, more while there is room.
+# Lines shown around a place: first a few for every place, then more while there is room.
 _NEAR, _WIDE = (4, 10), (15, 45)
 # A name found in more lines than this does not identify a place.
 _RARE = 4
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 _IS_CODE = re.compile(r"_[a-zA-Z]|[a-z][A-Z]|[A-Za-z]\d|[A-Z]{2,}[a-z]")
 
-# How likely a file is edited again right after it was touched, and after how many calls half as
-# likely, by whether it was changed and whether it was named lately.
+# How likely a file is to be edited again right after it was touched, and after how many calls that
+# halves, by whether it was changed and whether it was named recently.
 _ODDS = {
     (False, False): (0.2, 4),
     (False, True): (0.42, 6),
@@ -220,7 +211,7 @@ class WorkedOn:
         return self.path.rpartition("/")[2]
 
     def likelihood(self, *, named: bool, asked_for: bool = False) -> float:
-        """How likely it is edited within the next fifteen calls, roughly as it was in real sessions.
+        """How likely an edit is within the next fifteen calls, roughly as in real sessions.
 
         Three in five files that were just changed are changed again, and one in five that was just
         read; two in five where it was named as well, which lasts longer. A file that the person's
@@ -233,7 +224,7 @@ class WorkedOn:
 
 
 def worked_on(messages: Iterable[Message]) -> list[WorkedOn]:
-    """The files of these messages, the last touched first; those an earlier compaction showed, too."""
+    """The files of these messages, last touched first, including those an earlier compaction showed."""
     found: dict[str, WorkedOn] = {}
     calls = 0
     response: str | None = None
@@ -293,7 +284,7 @@ def _places(use: ToolUse) -> list[Place]:
 def excerpt(text: str, places: Sequence[Place], room: int, names: Sequence[str] = ()) -> str:
     """The whole text if it fits; else the lines around each place, the newest first, while they fit.
 
-    `names` were spoken of lately: what is about to be changed stands near them.
+    `names` were mentioned recently: the next change is probably near them.
     """
     if text_tokens(text) <= room:
         return text

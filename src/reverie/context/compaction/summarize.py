@@ -1,4 +1,4 @@
-"""The summary in nine parts: asked of a model, or made without one from the transcript and earlier summaries."""
+"""The summary in nine parts: from a model, or without one from the transcript and earlier summaries."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def extract(
 ) -> Parts:
     """Build the nine parts from `facts` (those of `messages`) and from earlier summaries.
 
-    Of pending tasks, current work and the next step only the latest is kept.
+    For pending tasks, current work and the next step, only the latest is kept.
     """
     earlier = earlier_parts(messages)
     waiting = [todo for todo in (facts.todos if todos is None else todos) if todo.open]
@@ -258,7 +258,7 @@ ApartSummarizer: TypeAlias = Callable[[tuple[Message, ...], str], Awaitable[str]
 
 MOST_TRIES = 3
 
-# One part in this many is freed when the provider does not say by how much the request is too long.
+# Free one part in this many when the provider does not say by how much the request is too long.
 _BLIND_SHARE = 5
 
 # The session attaches these again after the compaction.

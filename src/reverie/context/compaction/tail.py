@@ -35,7 +35,7 @@ from reverie.core.window import block_tokens, json_tokens, message_tokens, text_
 # Our estimate is never off by more than this factor; a larger one is ignored.
 _MOST_RATE = 2.0
 
-# A message cut below this size is useless; the notes on cuts are quoted, too.
+# A message cut below this size is useless; this includes the quoted notes on cuts.
 _SHORTEST = 64
 _NOTE = 2
 
@@ -110,7 +110,7 @@ def _newest_words(texts: Sequence[str], room: int, whole: str) -> tuple[str, ...
 
 
 def _quoted_tokens(text: str) -> int:
-    """The size of one message in the attachment, quoted line by line under its number."""
+    """The size of one message in the attachment, where it is quoted line by line under its number."""
     number = 8
     return text_tokens(text) + text.count("\n") + number
 

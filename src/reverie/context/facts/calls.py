@@ -137,12 +137,12 @@ def command_parts(line: str) -> frozenset[str]:
 
 
 def only_looks(line: str) -> bool:
-    """Whether a line only inspects things, so that it is no step worth repeating."""
+    """Whether a line only inspects things, and so is not a step worth recording."""
     return all(_looks(part) for part in _parts(line))
 
 
 def prints_files(line: str) -> bool:
-    """Whether a line only prints files: its output can be had again, and was asked for as it is."""
+    """Whether a line only prints files: the output can be read again, and was wanted in full."""
     parts = _parts(line)
     return bool(parts) and all(part.split()[0] in _PRINTS for part in parts)
 

@@ -56,7 +56,7 @@ _NOTHING_FAILED = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?)\b", re.IG
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended. `lines` say what went wrong, also where the status does not show it."""
+    """How a call ended. `lines` say what went wrong, even where the status does not show it."""
 
     status: Status
     exit: int | None = None
@@ -73,16 +73,16 @@ def outcome_of(result: ToolResult, action: Action) -> Outcome:
     status = _exit_status(text)
     if result.is_error or status:
         lines = _lines(text)
-        return Outcome("failed", status, _telling(lines) or lines[-1:])
-    return Outcome("ok", status, _telling(_lines(text)) if action.piped else ())
+        return Outcome("failed", status, _most_informative(lines) or lines[-1:])
+    return Outcome("ok", status, _most_informative(_lines(text)) if action.piped else ())
 
 
-# Results of these are other people's text, in which errors are spoken of but do not happen.
+# Results of these are other people's text, which mentions errors that did not happen here.
 _OTHERS_TEXT = frozenset({"read", "search"})
 
 
 def errors_in(result: ToolResult, action: Action) -> tuple[str, ...]:
-    """The lines of a result that speak of errors, verbatim: the clearest first, then in order."""
+    """The lines of a result that mention errors, verbatim: the clearest first, then in order."""
     if action.kind in _OTHERS_TEXT and not result.is_error:
         return ()
     lines = _lines(_ends(result.text))
@@ -97,8 +97,8 @@ def _vagueness(line: str) -> int:
 
 
 def error_lines(text: str) -> tuple[str, ...]:
-    """The lines of an output that tell of a problem; empty if none does."""
-    return _telling(_lines(_ends(text)))
+    """The lines of an output that report a problem; empty if none does."""
+    return _most_informative(_lines(_ends(text)))
 
 
 def _lines(text: str) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def _lines(text: str) -> tuple[str, ...]:
     )
 
 
-def _telling(lines: tuple[str, ...]) -> tuple[str, ...]:
+def _most_informative(lines: tuple[str, ...]) -> tuple[str, ...]:
     """The most informative lines: exceptions, else places in files, else lines about errors."""
     found = [line for line in lines if _EXCEPTION.match(line)][-MOST_LINES:]
     found = found or [line for line in lines if _PLACED.match(line)]

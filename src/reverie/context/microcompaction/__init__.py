@@ -70,13 +70,13 @@ class RequestConditions:
 
 # The sizes below are meant for windows of at least this size.
 FULL_WINDOW = 200_000
-# So many of the newest results stay in the smallest window.
+# How many of the newest results stay even in the smallest window.
 FEWEST_KEPT = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The switches, and the figures behind them.
+    """The switches and their thresholds.
 
     time       after a pause of `idle_seconds`, keep the newest `keep`
     cached     past `live_above` results, or when the window fills up, ask the provider to drop all
@@ -84,9 +84,9 @@ class Policy:
     batch      when it pays: at least `least_freed` tokens, worth `margin` times what they cost;
                never the newest `keep` nor the newest `keep_tokens`
 
-    A context under `least_context` is left alone by the last two. `calls` is how far ahead a batch
-    looks (see batches.py). `budget` is what a batch may cost at once, in dollars, and `share` what it
-    may cost of all that the session has paid so far.
+    The last two leave a context under `least_context` alone. `calls` is the number of requests that
+    a batch is weighed over. `budget` is the most a batch may cost, in dollars, and `share` the most
+    as a share of what the session has paid so far.
     """
 
     time: bool = False
@@ -104,7 +104,7 @@ class Policy:
     share: float = math.inf
 
     def allowed(self, spent: float | None) -> float:
-        """The dollars that a batch may cost at once, in a session that has paid `spent`."""
+        """The dollars that one batch may cost in a session that has paid `spent`."""
         return self.budget if spent is None else min(self.budget, self.share * spent)
 
     def fitting(self, window: Window) -> Policy:
@@ -268,7 +268,7 @@ class Due:
     why: str
     after_message: str
     rewritten: int = 0
-    # Lines that tell what was cleared, as far as they are known, by id.
+    # Lines that describe the cleared results, by id, as far as they are known.
     outlines: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -323,7 +323,7 @@ def plan(due: Due) -> Clear | EditCache | NotDue:
         case "time":
             return _cleared(due, _plain_marker, at_most=1.0)
         case "batch":
-            return _cleared(due, partial(_telling_marker, due.outlines), at_most=0.5)
+            return _cleared(due, partial(_described_marker, due.outlines), at_most=0.5)
         case _:
             assert_never(due.way)
 
@@ -379,7 +379,7 @@ def _plain_marker(held: Held) -> str:
     return f"{CLEARED[:-1]}; it is saved in {held.path}]" if held.path else CLEARED
 
 
-def _telling_marker(outlines: Mapping[str, str], held: Held) -> str:
+def _described_marker(outlines: Mapping[str, str], held: Held) -> str:
     """A marker with what the model may still need: length, key line and path of the result."""
     where = f"; saved in {held.path}" if held.path else ""
     line = outlines.get(held.id) or outline_line(held.result.text)

@@ -39,7 +39,7 @@ def compactable(tool: str, declared: frozenset[str] = frozenset()) -> bool:
     return not tool.startswith(_FOREIGN) and (tool in COMPACTABLE or tool in declared)
 
 
-# Results that get their outline with one request.
+# How many results get their outline with each request.
 _OUTLINES = 2
 # About the size of the marker that replaces a result.
 MARKER_TOKENS = 60
@@ -61,7 +61,7 @@ class Held:
     mark: int
     at: float
     path: str = ""
-    # The name of the file that it shows.
+    # The name of the file whose content it shows.
     file: str = ""
 
     @property
@@ -75,15 +75,15 @@ class ToolResultLedger:
     def __init__(self, declared: frozenset[str] = frozenset()) -> None:
         """`declared` names tools that declare their results as clearable."""
         self._declared = declared
-        # Lines that tell what results hold, by id. A few are made with each request, so that a batch
-        # finds them made.
+        # Lines that describe results, by id. A few are made with each request, so that they are
+        # ready for a batch.
         self.outlines: dict[str, str] = {}
         self._forget()
 
     def _forget(self) -> None:
         self._messages: tuple[Message, ...] = ()
         self._uses: dict[str, ToolUse] = {}
-        # Files in the person's last request that names any, as far as they are not changed yet.
+        # Files named in the person's last request that names any, if they are not changed yet.
         self._to_edit: set[str] = set()
         # Files that the last reply names.
         self._spoken_of: frozenset[str] = frozenset()
@@ -130,7 +130,7 @@ class ToolResultLedger:
             self._outlined += 1
 
     def about_to_be_edited(self, held: Held) -> bool:
-        """Whether it shows a file that was just spoken of, or one to change that is not changed yet."""
+        """Whether it shows a file that was just mentioned, or one that is still to be changed."""
         return held.file in self._to_edit or held.file in self._spoken_of
 
     def _add(

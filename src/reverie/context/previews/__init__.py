@@ -1,6 +1,6 @@
 """Previews of long texts: the head, or a selection of useful lines. Pure.
 
-A useful preview has the first lines, what stands out in between (failures with their line numbers,
+A useful preview has the first lines, notable lines in between (failures with their line numbers,
 keys of a JSON document, definitions of a source file), and the end. It is deterministic.
 """
 
@@ -19,15 +19,15 @@ from reverie.context.previews.failures import (
     LIKELY,
     FailureLine,
     at_line_end,
+    clearest_first,
     clipped,
+    failure_lines,
     first_bytes,
     from_back,
     from_front,
-    most_telling,
     readable,
     size,
     split,
-    telling_lines,
     whole,
 )
 
@@ -204,7 +204,7 @@ def _reports(sample: Sequence[str], lines: Sequence[str]) -> bool:
 
 
 def _ends_badly(lines: Sequence[str]) -> bool:
-    return any(line.grade >= CERTAIN for line in telling_lines("\n".join(lines[-40:])))
+    return any(line.grade >= CERTAIN for line in failure_lines("\n".join(lines[-40:])))
 
 
 # ── listings: search hits and paths ──────────────────────────────────────────
@@ -247,7 +247,7 @@ def _rising(sample: Sequence[str], pattern: re.Pattern[str]) -> bool:
 
 
 def _log(text: str, sample: Sequence[str], lines: Sequence[str]) -> Shape:
-    found = most_telling(telling_lines(text))
+    found = clearest_first(failure_lines(text))
     notes = tuple(Note(_counted_line(line), line.number) for line in found)
     if found and found[0].grade >= LIKELY:
         return Shape(_clearest(found), notes)
@@ -360,7 +360,7 @@ def _useful(text: str) -> str:
 
 
 def _front(shape: Shape) -> float:
-    """The share of the first lines, which also get the room of an empty middle."""
+    """The share for the first lines, which also get the room of an empty middle."""
     return shape.head if shape.notes else 1 - shape.tail
 
 

@@ -28,7 +28,7 @@ def split(text: str) -> list[str]:
 
 
 def readable(line: str) -> str:
-    """One line without colours; of a line overwritten by carriage returns, the final text."""
+    """One line without colours; if carriage returns overwrote it, the final text."""
     if line.isprintable():
         return line
     line = _ESCAPE.sub("", line).rstrip("\r")
@@ -115,7 +115,7 @@ _WORDS = (
     *("expected", "received", "✕", "✗", "✘", "❌", "***"),
 )
 
-# Phrases about things that went well.
+# Phrases that report success.
 _GOOD = re.compile(
     r"\b(?:0|no|zero|without(?: any)?)\s+(?:\w+\s+)?"
     r"(?:errors?|failures?|failed|failing|warnings?|exceptions?|problems?|issues?|conflicts?)\b"
@@ -185,7 +185,7 @@ class FailureLine:
     count: int = 1
 
 
-def telling_lines(text: str) -> list[FailureLine]:
+def failure_lines(text: str) -> list[FailureLine]:
     """The lines that report failures, each once, in the order of their first occurrence."""
     found: dict[str, FailureLine] = {}
     for number, line in _suspects(text):
@@ -201,7 +201,7 @@ def telling_lines(text: str) -> list[FailureLine]:
     return list(found.values())
 
 
-def most_telling(lines: list[FailureLine]) -> list[FailureLine]:
+def clearest_first(lines: list[FailureLine]) -> list[FailureLine]:
     """Sort the clearest first; among equals the first, then the last, then the others in order.
 
     The first error of a build causes the others; the last line of a traceback is the final error.

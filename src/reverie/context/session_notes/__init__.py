@@ -1,4 +1,4 @@
-"""Layer 3: a file of notes, kept nearly up to date, so that compaction needs no model call. Its frame, and its draft from facts.
+"""Layer 3: a file of notes, kept nearly up to date, so that compaction needs no model call. This module has its frame, and its draft from facts.
 
 Drafted text is below a mark. Text above the mark, or in a section without one, was written by the
 model or a person and is never changed here.
@@ -100,7 +100,7 @@ TEMPLATE = Template(
 SECTION_TOKENS = 2_000
 TOTAL_TOKENS = 12_000
 
-# Also several carriage returns: removing one must not leave another line end.
+# Several carriage returns, too: removing one must not leave another line end.
 _LINE_END = re.compile(r"\r+\n")
 
 

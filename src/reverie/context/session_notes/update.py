@@ -1,4 +1,4 @@
-"""When and how the notes are updated: the file, the prompt for the fork, and writing them beside the conversation."""
+"""When and how the notes are updated: the file, the prompt for the fork, and updates in the background."""
 
 from __future__ import annotations
 

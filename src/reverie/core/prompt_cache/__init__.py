@@ -12,7 +12,7 @@ blocks before it. Four marks are allowed. Ours, in order of importance:
 
 Entries live for five minutes, or for an hour at a higher price. `auto` pays for the hour only where
 it is cheap: when little is new compared with what would have to be written again after a lapse and
-is not covered by an older hour. It also does so after a tool result, because four pauses in five
+is not covered by an older hour. It also does so after a tool result, because four in five pauses
 follow one.
 """
 

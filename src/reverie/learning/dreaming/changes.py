@@ -38,7 +38,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Files: TypeAlias = Mapping[str, bytes]
 
-# A memory with at least this share of another's words may be the one it was merged into.
+# The share of a memory's words that another must have to be the one it was merged into.
 _HEIR_SHARE = 0.6
 _NO_REASON = "no reason was given"
 # Why rules gave a memory cues; reports of dreams know by it which cues are theirs.
@@ -89,7 +89,7 @@ class Change:
 
 
 def ruled_cues(changes: Iterable[Change]) -> RuledCues:
-    """The cues that rules wrote in changes that were made: the reason says so, and there were none before."""
+    """The cues that rules wrote in accepted changes: the reason says so, and there were none before."""
     found: dict[str, frozenset[str]] = {}
     for change in changes:
         for step in change.steps if CUES_GIVEN in change.reason else ():
@@ -261,7 +261,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Reindexed:
-    """The index that a dream saw, and what it made of it."""
+    """The index before a dream, and the one it wrote."""
 
     before: bytes
     after: Index
@@ -272,7 +272,7 @@ def merged(changes: Sequence[Change], current: Current, reindexed: Reindexed | N
     moved = [change for change in changes if change.kind != "re-index"]
     waiting = [change for change in moved if not _untouched(change, current)]
     # A change waits if it relies on one that waits.
-    while more := [c for c in moved if c not in waiting and _leans_on(c, waiting)]:
+    while more := [c for c in moved if c not in waiting and _relies_on(c, waiting)]:
         waiting += more
     made = tuple(change for change in moved if change not in waiting)
     files = {step.file: step.after for change in made for step in change.steps}
@@ -287,12 +287,12 @@ def merged(changes: Sequence[Change], current: Current, reindexed: Reindexed | N
 
 
 def _untouched(change: Change, current: Current) -> bool:
-    """Whether the live files are as the dream saw them, or already as it wants them."""
+    """Whether the live files are as the dream saw them, or already as it would make them."""
     steps = all(current(step.file) in (step.before, step.after) for step in change.steps)
     return steps and all(current(heir) == data for heir, data in change.relies_on)
 
 
-def _leans_on(change: Change, waiting: Sequence[Change]) -> bool:
+def _relies_on(change: Change, waiting: Sequence[Change]) -> bool:
     held = {file for other in waiting for file in other.files}
     return any(heir in held for heir, _ in change.relies_on)
 
@@ -321,7 +321,7 @@ def problem_of(wanted: Index, before: Index, files: Files) -> str | None:
     belonging = {topic.file for topic in topics_of(files) if listed(topic)}
     pointers = [pointer.file for pointer in wanted.pointers]
     if stray := next((file for file in pointers if file not in belonging), None):
-        return f"it points to {stray}, which is not there or does not hold any more"
+        return f"it points to {stray}, which does not exist or is no longer valid"
     if not wanted.fits:
         return f"it is over its limit of {indexes.capped(wanted).limit}"
     unlisted = belonging - set(pointers)

@@ -1,8 +1,7 @@
 """Checks that a dream's change must pass before it may reach the live memory.
 
-A change that would lose something is refused. A change that rewords, adds or drops a statement
-without a provable loss is left to a person. Both are reported with the reason. Pure, except for
-the scrubber.
+A change that would lose something is refused. One that rewords, adds or drops a statement without a
+provable loss is left to a person. Both are reported with the reason. Pure, except for the scrubber.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from reverie.learning.dreaming.facts import (
     heading,
     is_live,
     missing,
+    new_statements,
     parsed,
     statements,
     summary,
-    unheard_of,
     unkept,
 )
 from reverie.learning.extraction.reading import Utterance
@@ -224,7 +223,7 @@ def _unfounded(step: FileStep, successor: str, change: Change, context: CheckCon
     """Object to a successor that is missing, not valid, or does not name what it replaces."""
     data = context.after.get(successor)
     if successor == step.file or data is None or not context.lives(data, successor):
-        return f"{step.file} would be superseded by {successor}, which is not there"
+        return f"{step.file} would be superseded by {successor}, which does not exist"
     if step.file not in parsed(data, successor).supersedes:
         return f"{successor} does not say that it supersedes {step.file}"
     return None
@@ -245,7 +244,7 @@ def _reworded(change: Change, context: CheckContext) -> str | None:
 
 
 def _doubtful(change: Change, context: CheckContext) -> str | None:
-    """A contradiction may only be resolved between two known memories of one shape, with a source."""
+    """Object to a resolved contradiction, unless a source settles it between two known memories of one shape."""
     for step in change.steps:
         if step.before is None or step.after is None:
             continue
@@ -293,7 +292,7 @@ def _invented(change: Change, context: CheckContext) -> str | None:
     own = [(step.file, step.before) for step in change.steps if step.before is not None]
     known = "\n".join(claim(data, file) for file, data in (*own, *change.relies_on))
     for step in change.steps:
-        fresh = () if step.after is None else unheard_of(claim(step.after, step.file), known)
+        fresh = () if step.after is None else new_statements(claim(step.after, step.file), known)
         if not fresh:
             continue
         if not _grounded(change, context):

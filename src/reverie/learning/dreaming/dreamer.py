@@ -190,7 +190,7 @@ def _stamped(branch: Branch, account: dict[str, Reason]) -> dict[str, Reason]:
 
 
 def _as_it_is(branch: Branch) -> Branch:
-    """The branch as the model left it. An index it did not touch is repaired later."""
+    """The branch as the model left it. An untouched index is repaired later."""
     files = branch.read()
     if files.get(INDEX_FILE) != branch.files.get(INDEX_FILE):
         return replace(branch, files=files)
@@ -261,7 +261,7 @@ def dreamer_of(
 ) -> Dreamer:
     """A dreamer that lets a side agent edit the copy of memory and nothing else.
 
-    The rules run `after` it, or `instead` of it when it fails.
+    The rules run `after` the agent, or `instead` of it when it fails.
     """
 
     async def ask(directive: str, branch: Branch) -> str:

@@ -185,8 +185,8 @@ def unkept(before: str, after: str) -> str | None:
     return None
 
 
-def unheard_of(after: str, before: str) -> tuple[str, ...]:
-    """The statements that are not verbatim in another text; case and punctuation do not count."""
+def new_statements(after: str, before: str) -> tuple[str, ...]:
+    """The statements that another text does not have verbatim, ignoring case and punctuation."""
     known = {_spoken(one) for one in statements(before)}
     return tuple(one for one in statements(after) if _spoken(one) not in known)
 

@@ -247,9 +247,9 @@ def gates_for(app: Workspace, memory: OpenMemory, session: str = "") -> Gates:
 
 
 def gate_with_rest(app: Workspace, memory: OpenMemory, session: str) -> Callable[[], Due | NotDue]:
-    """The gates for the end of a turn, with an hour's rest after each try.
+    """The gates for the end of a turn, closed for an hour after each attempt.
 
-    Otherwise a dream that is stopped whenever the person exits would be paid for again and again.
+    Otherwise a dream that is interrupted at every exit would be paid for each time.
     """
     gates = gates_for(app, memory, session)
     tried = memory.place.state / DREAMS / TRIED

@@ -151,7 +151,7 @@ ANSWERS = 10
 ALL_UP_TO = 2_000
 
 _TERMS = 8
-# Cues of a memory that must go on finding it.
+# How many cues of a memory must still find it.
 _CUES = 3
 # A changed memory with this many of a probe's words could displace the expected answer.
 _REACH = 0.75
@@ -182,7 +182,7 @@ class Loss:
 
 @lru_cache(maxsize=16_384)
 def probes_of(data: bytes, file: str) -> tuple[str, ...]:
-    """Questions that should find a memory, without duplicates and blank ones."""
+    """Questions that should find a memory, without blanks and duplicates."""
     topic = parsed(data, file)
     text = claim(data, file)
     marks = sorted(one.partition(":")[2] or one for one in values(text))
@@ -293,7 +293,7 @@ class _Round:
         if own is not None:
             return (own.id,)
         above = dict.fromkeys(self.by_file[a].id for a in answers if a in self.by_file)
-        # The memory is lost without a visible cause, so no change of this dream is trusted.
+        # No change explains the loss, so no change of this dream is trusted.
         return tuple(above or dict.fromkeys(change.id for change in self.by_file.values()))
 
 

@@ -1,7 +1,7 @@
-"""The daily log: a tool that appends to it, the entries no dream has read yet, and memories made of them by rules.
+"""The daily log: the tool that appends to it, the entries no dream has read yet, and the rules that make memories of them.
 
-The assistant appends to a log; nothing is ever removed from it. A dream reads what was added since the
-last one, and every memory that it makes names its source by file and line.
+The assistant only appends to the log. A dream reads what was added since the last one, and every
+memory it makes names its source by file and line.
 """
 
 from __future__ import annotations
@@ -281,8 +281,8 @@ def mark_distilled(
 ) -> None:
     """Mark entries as read by a dream.
 
-    Entries of a change that waits stay open, and so do, after a model failed, entries that the rules
-    could not use.
+    Entries of a waiting change stay open. So do entries that the rules could not use, if the model
+    failed.
     """
     waiting = {source for change in report.with_standing("waiting") for source in change.sources}
     used = {source for entry in report.entries for source in entry.change.sources}

@@ -92,7 +92,7 @@ async def dream(
     dreamer: Dreamer | None = None,
     announce: Announce = no_listener,
 ) -> Report | NotDue:
-    """Dream now, whatever the gates say, and store the report. Only one dream runs at a time.
+    """Dream now, regardless of the gates, and store the report. Only one dream runs at a time.
 
     Chat, command line, timer and daemon all use this function. The side model dreams, or the main
     one (as a fork, if there is a conversation), or the rules alone; `dreamer` replaces them all.
@@ -137,7 +137,7 @@ class _DreamerChoice:
     memory: OpenMemory
     context: DreamContext
     log: Undistilled
-    # Whether a model was to be asked.
+    # Whether a model was meant to be used.
     asked: bool = False
     notes: tuple[str, ...] = ()
 
@@ -227,7 +227,7 @@ def _dream_context(
 
 
 def _ruled(memory: OpenMemory) -> RuledCues:
-    """The cues that stored dreams wrote by rules; a report that cannot be read tells nothing."""
+    """The cues that rules wrote in stored dreams; unreadable reports are skipped."""
     made: list[Change] = []
     for id_ in dreams(memory):
         with suppress(InputError):

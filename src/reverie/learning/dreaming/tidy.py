@@ -42,7 +42,7 @@ from reverie.memory.format.manifest import INDEX_FILE
 from reverie.memory.format.topic import Topic
 from reverie.text.cues import cues_for
 
-# A pair is compared when it shares one of this many rarest words of either memory.
+# Two memories are compared if they share one of this many rarest words of either.
 _RAREST = 5
 # A word in more memories than this is not used to find pairs.
 _COMMON = 60
@@ -136,7 +136,7 @@ class _Work:
             return
         for kept, gone in sorted([(first, second), (second, first)], key=_preference):
             if not gone.pinned and self._covers(kept, gone) and self._can_go(gone):
-                self._take_in(kept, gone)
+                self._absorb(kept, gone)
                 return
 
     def _covers(self, kept: Topic, gone: Topic) -> bool:
@@ -167,7 +167,7 @@ class _Work:
             if topic.file != gone.file
         )
 
-    def _take_in(self, kept: Topic, gone: Topic) -> None:
+    def _absorb(self, kept: Topic, gone: Topic) -> None:
         sources = tuple(dict.fromkeys((*kept.source, *gone.source)))
         links = tuple(dict.fromkeys((*kept.links, *gone.links)))
         changed = kept if kept.pinned else kept.with_(source=sources, links=links)
@@ -185,7 +185,7 @@ class _Work:
                 self._put(replace(topic, document=document), why, topic.file)
 
     def mend_cues(self, ruled: RuledCues) -> None:
-        """Give cues to memories without any; take out those that rules wrote and would not write now."""
+        """Give cues to memories without any, and remove those that the rules wrote but would no longer write."""
         for topic in list(self._free()):
             found = cues_for(f"{topic.name}\n{topic.description}\n{topic.body}")
             outdated = ruled.get(topic.file, frozenset()).difference(found)

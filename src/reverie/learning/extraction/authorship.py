@@ -1,4 +1,4 @@
-"""Tells whether a paragraph reads as the person's own words, and which doubt there is. Pure."""
+"""Decides whether a paragraph reads as the person's own words, or gives the reason for doubt. Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ABOUT_MEMORY = re.compile(
     r"(?:remember|memori[sz]e|keep) (?:that|this|it)[.!]*$|(?:don't|do not) (?:save|store|remember|keep|note) (?:this|that|it)\b",
     re.I,
 )
-# "Reply in German" is a wish for all answers, "reply to this" a task.
+# "Reply in German" applies to all answers, "reply to this" is a single task.
 _STYLE = re.compile(
     r"(?:reply|respond|draft|review|antwort|beantwort|formulier|répon|contesta|reformul)", re.I
 )
@@ -74,7 +74,7 @@ _OWN_LEAD = re.compile(
 _OPENING_QUESTION = re.compile(r"(?P<question>[^.!?\n]+\?)\s+(?P<rest>\S.*)", re.S)
 _FEWEST_WORDS = 4
 _SHORTEST_TEXT = 20
-# "Which font fits? Ours is …": no page asks its readers for advice.
+# "Which font fits? Ours is …": pages do not ask their readers for advice.
 _SEEKS_ADVICE = re.compile(
     r"\b(?:good|best|better|should|would you|suggest|recommend|passt|beste[rsn]?|besser|soll|meilleur\w*|devrait|mejor|debería)\b",
     re.I,
@@ -83,16 +83,16 @@ _SPEAKS_OF_US = re.compile(
     r"(?:we|(?:all )?our|i|my|wir|(?:alle )?unser\w*|ich|mein\w*|nous|(?:tous |toutes )?(?:notre|nos)|je|mon|ma|mes|nuestr\w+|mis?)\b",
     re.I,
 )
-# A longer sentence says more than what it presents.
+# A longer sentence does more than present a text.
 _LONGEST_FRAME = 12
 _MEMORY = re.compile(ASKS, re.I)
-# "I got this in a ticket." speaks of something that stands beside it.
+# "I got this in a ticket." is about a text next to it.
 _SHOWN = re.compile(
     r"^(?:i |we )?(?:just )?(?:got|found|received|saw|copied|pasted) (?:this|that|it|these|an?)\b|^(?:das|dies\w*) (?:habe? (?:ich|wir)|kam|stand)\b"
     r"|^(?:j['’]ai|on a) (?:reçu|trouvé|lu) (?:ceci|ça|cela|ce)\b|^(?:he|hemos|me) (?:recibido|encontrado|leído|llegó) (?:esto|este|eso)\b",
     re.I,
 )
-# A longer sentence says more than what to do with a text.
+# A longer sentence does more than ask for work on a text.
 _LONGEST_REQUEST = 14
 # "…, is that right?" asks about what was said; "…, will this binary run?" does not.
 _OF_WHAT_WAS_SAID = re.compile(
@@ -106,7 +106,7 @@ _ZERO_WIDTH = re.compile("[\u00ad\u061c\u115f\u180e\u200b\u200e\u200f\u202a-\u20
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def leads_on(paragraph: str) -> str:
+def doubt_on_later(paragraph: str) -> str:
     """The doubt that a paragraph casts on all later ones; a mere "thanks, that works" casts none."""
     if "?" in paragraph or inquires(paragraph):
         return "it follows a question, and may be what the question is about"
@@ -152,7 +152,7 @@ def _names_a_text(paragraph: str) -> bool:
 
 
 def _is_made_up(paragraph: str) -> bool:
-    """A story, a part to play, a dialogue; what people say of themselves before they ask for one is theirs."""
+    """A story, a role or a dialogue; what people say about themselves before asking for one is their own."""
     if TURNS.search(paragraph):
         return True
     *before, last = _parts(paragraph) or [""]
@@ -162,7 +162,7 @@ def _is_made_up(paragraph: str) -> bool:
 
 
 def _follows_strange_question(paragraph: str) -> bool:
-    """ "Can you rename it? From now on …" is the person's; "Tired of slow builds? …" may be pasted."""
+    """ "Tired of slow builds? …" may begin pasted text; "Can you rename it? From now on …" does not."""
     found = _OPENING_QUESTION.match(paragraph)
     if found is None:
         return False
@@ -177,7 +177,7 @@ def _follows_strange_question(paragraph: str) -> bool:
 
 
 def _follows_text_work(paragraph: str) -> bool:
-    """ "Shorten this to a tweet. Our foundation …": what follows is the text, unless it is a task, too."""
+    """ "Shorten this to a tweet. Our foundation …": the text to work on follows, unless it is another task."""
     said = _parts(paragraph)
     for place, part in enumerate(said[:-1]):
         short = len(_WORD.findall(part)) <= _LONGEST_REQUEST
@@ -228,15 +228,15 @@ def _quotes_after_colon(paragraph: str) -> bool:
     if _WRITES.match(lead[1]) or _names_work(lead[1], signs):
         return True
     spaced = paragraph[lead.end(1) + 1 : lead.end(1) + 2].isspace()
-    return spaced and (TEXT_NAMED.search(lead[1]) is not None or not _goes_on_freely(lead[1]))
+    return spaced and (TEXT_NAMED.search(lead[1]) is not None or not _continues_freely(lead[1]))
 
 
 def _names_work(lead: str, signs: Sequence[re.Pattern[str]]) -> bool:
     return any(sign.search(lead) for sign in signs)
 
 
-def _goes_on_freely(lead: str) -> bool:
-    """Whether people go on in their own words behind such a lead: "One more thing: …"."""
+def _continues_freely(lead: str) -> bool:
+    """Whether people continue in their own words after such a lead: "One more thing: …"."""
     return bool(OWN_COLON.match(lead) or PERSONAL.search(lead)) or len(_WORD.findall(lead)) < 3
 
 
@@ -248,7 +248,7 @@ _SHORT_REASON = re.compile(
 
 
 def _plainly_spoken(paragraph: str) -> bool:
-    """Whether the sentences read like a person who speaks to an assistant."""
+    """Whether the sentences read like a person speaking to an assistant."""
     said = _parts(paragraph)
     if any(_is_personal(part) for part in said):
         return True
@@ -280,7 +280,7 @@ def is_order(sentence: str) -> bool:
 
 
 def is_task(sentence: str) -> bool:
-    """Whether it is an order for once, not for all work."""
+    """Whether it is a single order, not a rule for all work."""
     orders = is_order(sentence) or _WRITES.match(sentence)
     return bool(orders) and not ALWAYS & {word.lower() for word in _WORD.findall(sentence)}
 

@@ -71,7 +71,7 @@ class Candidate:
     name: str = ""
     description: str = ""
     evidence: str = ""
-    # Why the words, though in the person's message, may be by another author.
+    # Why the words may be another author's, although they are in the person's message.
     doubt: str = ""
     # Other words people will ask by.
     cues: tuple[str, ...] = ()
@@ -85,8 +85,8 @@ class Known:
     body: str = ""
 
 
-# A question in the inbox costs a person more than a line of `remember`, and a fact kept twice does less
-# harm than an outdated one.
+# A question in the inbox costs a person more than a line printed by `remember`, and a duplicate
+# does less harm than an outdated fact.
 _WORTH_ASKING: Mapping[Likeness, float] = {"update": 0.3, "restates": 0.65}
 _LIKELY = 0.6
 _MOST_SENTENCES = 2
@@ -134,7 +134,7 @@ def _operation(candidate: Candidate, current: Sequence[Known]) -> Operation:
 
 
 def rivals(candidate: Candidate, known: Sequence[Known]) -> tuple[tuple[str, Likeness], ...]:
-    """Memories of which the candidate may be a newer value or another wording, with which it is."""
+    """Memories that the candidate may update or reword, each with which of the two."""
     found = related(candidate.text, _texts(_current(known)))
     titles = {
         f"{one.entry.file}\n{' '.join(one.entry.name.split())}"
@@ -151,10 +151,10 @@ def rivals(candidate: Candidate, known: Sequence[Known]) -> tuple[tuple[str, Lik
 
 
 def _worth_asking(match: Match, titles: set[str]) -> bool:
-    """Whether odds are worth a question; a title is no fact to compare with, a long text says too much."""
+    """Whether odds justify a question. Titles state no fact to compare with, and long texts state too many."""
     if match.key in titles or len(sentences(match.key.partition("\n")[2])) > _MOST_SENTENCES:
         return False
-    # Words of change ask by themselves.
+    # Words of change always justify one.
     return bool(match.verdict.cue) or match.verdict.score >= _WORTH_ASKING[match.likeness]
 
 

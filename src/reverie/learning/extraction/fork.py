@@ -32,12 +32,12 @@ from reverie.learning.extraction.prompts import (
     Offer,
     Spending,
     affordable,
+    as_texts,
     cited,
     directive,
     occasion,
     offers,
     past_directive,
-    told,
 )
 from reverie.learning.extraction.reading import Reader, in_a_thread
 from reverie.learning.extraction.rules.sentences import sentences
@@ -48,9 +48,9 @@ from reverie.text.dates import absolute_dates
 
 NAME = EXTRACT
 
-# All reads in one turn, all writes in the next, and room to correct mistakes.
+# One turn for all reads, one for all writes, and some to correct mistakes.
 _MOST_TURNS = 5
-# Prompts in turns that stated something; then a model is asked without waiting for a pause.
+# After this many turns that stated something, ask a model without waiting for a pause.
 MOST_TURNS = 4
 
 
@@ -58,10 +58,10 @@ MOST_TURNS = 4
 class Learning:
     """Extracts memories after a turn. One run at a time; turns that end meanwhile join it.
 
-    The rules read every turn at once. What a model is to read is gathered until the person pauses
-    for `pause` seconds, the session ends, or `MOST_TURNS` turns stated something, and until reading
-    it costs at most `share` of what the session has cost since the last run. What a session leaves
-    unread waits for the next one (`unread`).
+    The rules read every turn at once. Turns for a model are gathered until the person pauses for
+    `pause` seconds, the session ends, or `MOST_TURNS` turns stated something, and until reading
+    them costs at most `share` of what the session has cost since the last run. Turns left unread
+    wait for the next session (`unread`).
     """
 
     conversation: Conversation
@@ -74,18 +74,18 @@ class Learning:
     pause: float = 0.0
     share: float = 1.0
     unread: UnreadTurns | None = None
-    # Agents on a model that reads the new messages alone, and its prices.
+    # Agents that see only the new messages, and the prices of their model.
     apart: SideAgents | None = None
     apart_prices: Prices | None = None
-    # Finds candidates in new messages; the second argument are those before them.
+    # Finds candidates in new messages; the second argument is the messages before them.
     read: Reader = in_a_thread
-    # Writes a run into the log: how many texts were found, their outcome, why it failed.
+    # Logs a run: how many texts were found, their outcome, why it failed.
     note: Callable[[int, Settled, str], None] = lambda found, done, trouble: None
     _turns: int = 0
     _again: bool = False
     _trouble: str = ""
     _gathered: list[tuple[Message, ...]] = field(default_factory=list)
-    # Turns of earlier sessions among the gathered; None before they were looked for.
+    # Gathered turns of earlier sessions; None before they were looked for.
     _carried: list[Unread] | None = None
     # What the conversation has cost since a model last read it.
     _spending: Spending = field(default_factory=Spending)
@@ -184,12 +184,12 @@ class Learning:
             self.note(len(found), done, "")
 
     def _settle(self) -> None:
-        """Move the cursor of the journal, unless turns still wait for a model: a crash loses none."""
+        """Move the journal's cursor unless turns still wait for a model, so that a crash loses none."""
         if not self._gathered and self._read_up_to is not None:
             self.conversation.record(Extracted(self._read_up_to))
 
     async def _carry_over(self) -> None:
-        """Add the turns that earlier sessions left unread; only a separate agent can be shown them."""
+        """Add the turns that earlier sessions left unread; only a separate agent can read those."""
         if self._carried is not None or self.unread is None or self.apart is None:
             return
         self.unread.drop([self.conversation.state.session])
@@ -197,7 +197,7 @@ class Learning:
         self._gathered[:0] = [one.messages for one in self._carried]
 
     def _leave_unread(self) -> None:
-        """Keep the turns of this session for the next one. The cursor of the journal stays."""
+        """Keep the turns of this session for the next one. The journal's cursor stays."""
         own = [message for turn in self._gathered[len(self._carried or ()) :] for message in turn]
         self._gathered.clear()
         if self.unread is None or not own:
@@ -233,7 +233,7 @@ class Learning:
         return done
 
     async def _proposals(self, new: Sequence[Message]) -> list[Candidate]:
-        """What a side agent would save; nothing when it fails."""
+        """What a side agent would save; nothing if it fails."""
         agents, apart = self._agents(new)
         if agents is None:
             return []
@@ -251,14 +251,14 @@ class Learning:
         return self.apart, True
 
     def _offer(self, new: Sequence[Message]) -> Offer:
-        """The prices of both ways; 0 where they are not known."""
+        """The prices of both; 0 where unknown."""
         prices, state = self.conversation.model.prices, self.conversation.state
         if prices is None or self.apart_prices is None:
             return Offer(0.0, 0.0)
-        return offers(told(new), state.tokens, prices, self.apart_prices)
+        return offers(as_texts(new), state.tokens, prices, self.apart_prices)
 
     def _affordable(self) -> bool:
-        """Whether the price allows a model to read now what was gathered."""
+        """Whether a model may read the gathered turns now, by their price."""
         prices = self.conversation.model.prices
         if prices is None:
             return True

@@ -1,8 +1,8 @@
-"""Asking a model what to learn: whether new messages are worth its price, the prompts, and the parsing of its citations.
+"""Asking a model what to learn: whether new messages are worth the price, the prompts, and parsing its citations.
 
 Most turns of a coding session hold nothing for later: "now put it in", then an hour of tools. A
-model is asked when the person's own words state something: a rule, a correction, a decision, a wish,
-a fact about them or their project. The turns in between are read by the rules alone.
+model is asked when the person's own words state something: a rule, a correction, a decision, a
+wish, a fact about them or their project. Only the rules read the turns in between.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _STATES = re.compile(
     re.IGNORECASE,
 )
 # A plain statement: a subject, and a verb that tells how things are. A request begins with its verb.
-_TELLS = re.compile(
+_DESCRIBES = re.compile(
     r"^(?:(?:also|and|but|by the way|fyi|well|so|ok(?:ay)?),? )*"
     r"(?:the|an?|this|that|these|those|it|there|[A-ZÄÖÜÉ][\w-]+(?:['’]s)?)\s(?:\S+\s){0,6}?"
     r"(?:is|are|was|were|has|have|had|will|moved|runs?|uses?|owns?|lives?|starts?|ends?|needs?|leaves?"
@@ -47,10 +47,9 @@ _TELLS = re.compile(
 )
 _ASKS = re.compile(r"\?\s*$")
 _FEWEST_WORDS = 4
-# A message up to this length was typed. Longer ones hold plans, logs and task templates beside
-# the person's own words.
+# A message up to this length was typed. Longer ones contain plans, logs and task templates as well.
 _TYPED = 500
-# More is pasted text.
+# Anything longer is pasted text.
 _LONGEST_READ = 4_000
 
 
@@ -60,19 +59,19 @@ def occasion(messages: Iterable[Message]) -> str | None:
     for text in texts:
         own = text if len(text) <= _TYPED else own_words(text[:_LONGEST_READ])
         for sentence in sentences(own):
-            told = not _ASKS.search(sentence) and len(sentence.split()) >= _FEWEST_WORDS
-            if told and (_STATES.search(sentence) or _TELLS.search(sentence)):
+            claims = not _ASKS.search(sentence) and len(sentence.split()) >= _FEWEST_WORDS
+            if claims and (_STATES.search(sentence) or _DESCRIBES.search(sentence)):
                 return sentence
     return None
 
 
 # Tokens of the system prompt and the tools of a separate side agent.
 _OWN_HEAD = 2_500
-# A directive tells the rules and the memories there are.
+# Tokens of a directive: the rules and the existing memories.
 _DIRECTIVE = 2_000
-# What a model writes that finds something.
+# Tokens a model writes when it finds something.
 _ANSWER = 250
-# A run that costs less than this, in dollars, is not put off when a session ends.
+# At the end of a session, a run that costs less than this, in dollars, is not postponed.
 SMALL = 0.02
 # A run that includes earlier sessions' turns may cost this many times the session's own share.
 _FOR_OTHERS = 2
@@ -80,7 +79,7 @@ _FOR_OTHERS = 2
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What it costs to learn from new messages in one request, in dollars."""
+    """The price of learning from new messages in one request, in dollars."""
 
     fork: float
     apart: float
@@ -96,9 +95,9 @@ class Offer:
 
 def offers(new: Sequence[str], prefix: int, main: Prices, side: Prices) -> Offer:
     """Compare a fork on the cached prefix with an agent that reads the new messages alone."""
-    told = sum(map(text_tokens, new))
+    read = sum(map(text_tokens, new))
     fork = prefix * main.cache_read + _DIRECTIVE * main.cache_write_5m + _ANSWER * main.output
-    apart = (_OWN_HEAD + _DIRECTIVE + told) * side.cache_write_5m + _ANSWER * side.output
+    apart = (_OWN_HEAD + _DIRECTIVE + read) * side.cache_write_5m + _ANSWER * side.output
     return Offer(fork / PER_MILLION, apart / PER_MILLION)
 
 
@@ -121,16 +120,16 @@ def affordable(
 ) -> bool:
     """Whether a run at this price fits a session that has cost `spent` dollars since the last run.
 
-    The earlier sessions whose turns are read with it have cost `carried` dollars. A short session does
-    not pay for them alone: they wait for one that has cost enough itself.
+    Earlier sessions whose turns are read with it have cost `carried` dollars. A short session does
+    not pay for those: they wait for one that has cost enough itself.
     """
     fits = price <= share * (spent + carried) and price <= _FOR_OTHERS * share * spent
     return fits or (ending and price <= SMALL)
 
 
 _OPENING = 70
-# Limits in a directive for the past conversation, and for one message by author: memories are made
-# of the person's words; tool output only shows what they refer to.
+# Limits in a directive for a past conversation, and for one message by author. Memories come from
+# the person's words; tool output only shows what they refer to.
 BATCH_CHARACTERS = 60_000
 _LONGEST = {"user": 6_000, "assistant": 2_000, "tool": 300, "note": 300}
 _NUMBER = re.compile(r"\d{1,5}")
@@ -169,7 +168,7 @@ def directive(
 def past_directive(
     messages: Sequence[Message], directory: str, manifest: str, *, instructions: str = ""
 ) -> str:
-    """For an agent that was not there: the words of a past conversation, and the same rules."""
+    """For an agent that has not seen the conversation: its words, and the same rules."""
     parts = (
         _PAST_TASK.format(directory=directory),
         f"What was said, by number:\n\n{_transcript(numbered(messages))}",
@@ -204,7 +203,7 @@ def numbered(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(one for one in messages if one.text.strip() or one.tool_results)
 
 
-def told(messages: Sequence[Message]) -> list[str]:
+def as_texts(messages: Sequence[Message]) -> list[str]:
     """The messages as text for an agent that has not seen the conversation."""
     return [_whole(message) for message in numbered(messages)]
 
@@ -246,7 +245,7 @@ def _transcript(messages: Sequence[Message]) -> str:
 
 
 def _whole(message: Message) -> str:
-    """The words of a message, as far as one of its kind is read."""
+    """The words of a message, up to the limit for its author."""
     longest = _LONGEST[_speaker(message)]
     text = message.text or "\n".join(result.text for result in message.tool_results)
     return text if len(text) <= longest else f"{text[:longest].rstrip()} […]"

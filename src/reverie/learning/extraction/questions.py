@@ -142,7 +142,7 @@ _CONDITION = re.compile(
     r" (?!you\b|du\b|sie dir\b|tu\b|vous\b|usted\b|i ask\b|i say\b)[^,;:–—.!?\n]+",
     re.I,
 )
-# An errand: a person should be asked or told to do something, which does not mean that they do it.
+# An errand: someone should be asked or told to do something, which does not mean that they do it.
 _ERRAND = re.compile(
     r"\b(?:ask|asked|asking|tell|told|get|let|have|remind|convince|persuade|beg|wait for|waiting for|want|wants|need|expect"
     r"|frag(?:e|t)?|bitte(?!,)|sag(?:e|t)?|lass(?:e|t)?|erinnere?|überzeuge?|warte?(?:n)? auf|demandez?(?: à)?|dis à|dites à|laissez?"

@@ -1,7 +1,7 @@
-"""When extraction runs, which messages it reads, and where: in a thread, or in a process of their own where there are many.
+"""When extraction runs, which messages it reads, and where: in a thread, or for many messages in a separate process.
 
-A long history takes seconds to read. In the same interpreter these seconds would be taken from
-whatever else it does; a process of low priority takes them from nothing.
+A long history takes seconds to read. In a thread these seconds would delay everything else; a
+process of low priority delays nothing.
 """
 
 from __future__ import annotations
@@ -182,19 +182,19 @@ Reader: TypeAlias = Callable[[Sequence[Message], Sequence[Message]], Awaitable[F
 
 log = logging.getLogger(__name__)
 
-# Characters that a person said. Fewer are read faster than a process starts.
+# Characters said by the person. Reading fewer is faster than starting a process.
 _MANY = 20_000
 _LONGEST_SECONDS = 600
 _LOW_PRIORITY = 10
 
 
 async def in_a_thread(new: Sequence[Message], earlier: Sequence[Message]) -> Found:
-    """Read messages in a thread of its own, so that neither the loop nor its workers wait."""
+    """Read messages in a new thread, so that neither the event loop nor its workers wait."""
     return await _in_a_thread(find, new, earlier)
 
 
 async def apart(new: Sequence[Message], earlier: Sequence[Message]) -> Found:
-    """Read many messages in a process of their own, and few in a thread."""
+    """Read many messages in a separate process, and few in a thread."""
     if sum(len(message.text) for message in new if message.origin == "user") < _MANY:
         return await in_a_thread(new, earlier)
     return await _in_a_thread(_in_a_process, new, earlier)
@@ -213,9 +213,9 @@ async def _in_a_thread(
 
 
 def _in_a_process(new: Sequence[Message], earlier: Sequence[Message]) -> Found:
-    """The same as `find`; it is called here if the process fails."""
+    """`find` in another process; if that fails, here."""
     command = [sys.executable, "-m", "reverie.learning.extraction.reading"]
-    given = pickle.dumps((_said(new), _said(_since_the_person(earlier))))
+    given = pickle.dumps((_words_only(new), _words_only(_since_the_person(earlier))))
     try:
         done = subprocess.run(
             command, input=given, capture_output=True, timeout=_LONGEST_SECONDS, check=True,
@@ -228,15 +228,15 @@ def _in_a_process(new: Sequence[Message], earlier: Sequence[Message]) -> Found:
     return found
 
 
-def _said(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages with their words alone: the rules read nothing else."""
+def _words_only(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages reduced to their words, as the rules read nothing else."""
     return tuple(
         replace(m, blocks=tuple(b for b in m.blocks if b.kind == "text")) for m in messages
     )
 
 
 def _since_the_person(earlier: Sequence[Message]) -> Sequence[Message]:
-    """The messages from the person's last one on, where a proposal may be that a yes confirms."""
+    """The messages from the person's last one on, which may hold a proposal that a yes confirms."""
     start = len(earlier)
     while start and earlier[start - 1].origin != "user":
         start -= 1
@@ -244,7 +244,7 @@ def _since_the_person(earlier: Sequence[Message]) -> Sequence[Message]:
 
 
 def main() -> None:
-    """Read messages from the standard input, and write what was found to the standard output."""
+    """Read messages from standard input, and write the candidates to standard output."""
     with suppress(OSError):
         os.nice(_LOW_PRIORITY)
     new, earlier = pickle.load(sys.stdin.buffer)  # written by our own parent

@@ -1,9 +1,9 @@
 """Separates what a person wrote themselves from what they pasted into a message. Pure.
 
-Code, logs, quotations, mails and markup are certainly pasted and left out. Prose may be the person's
-or pasted, and only its place tells: the first paragraph is theirs, unless later text may discuss it.
-Later paragraphs are doubtful, and a person decides about them. The ways to introduce or discuss
-pasted text cannot be listed completely, so the harmless ways are listed instead.
+Code, logs, quotations, mails and markup are certainly pasted and left out. Prose may be the
+person's or pasted, and only its position shows which: the first paragraph is theirs, unless later
+text may discuss it. Later paragraphs are doubtful, and a person decides about them. The ways to
+introduce or discuss pasted text cannot all be listed, so the harmless ones are.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from reverie.learning.extraction.authorship import (
     ASKS,
     REPORTING,
     doubt_about,
+    doubt_on_later,
     function_words,
     hidden,
-    leads_on,
     moves_on,
     rare_words,
 )
@@ -102,7 +102,7 @@ def passages(text: str) -> tuple[Passage, ...]:
     doubts = []
     for one in found:
         doubts.append(hidden(one.text) or whole or before or _about(one))
-        before = before or leads_on(one.text)
+        before = before or doubt_on_later(one.text)
     spoken_of = False
     later: set[str] = set()
     for place in range(len(found) - 1, -1, -1):
@@ -171,7 +171,7 @@ def _paragraphs(text: str) -> Iterator[_Paragraph]:
 
 
 def _without_long_quotations(text: str) -> str:
-    """Mask what is quoted at length, except where the person asks to remember it."""
+    """Mask long quotations, except where the person asks to remember them."""
 
     def masked(found: re.Match[str]) -> str:
         asked = re.search(
@@ -223,7 +223,7 @@ def _about_message(found: Sequence[_Paragraph], text: str) -> str:
     """A doubt about a whole message."""
     if LETTER.search(text):
         return "it stands in a letter"
-    # The last words may follow a document that was cut off.
+    # The last words may come after a document that was cut off.
     tail = _FENCED.sub("", text).rstrip().rpartition("\n\n")[2].strip()
     cut_off = bool(found) and tail not in ("", found[-1].text) and "\n\n" in text
     return "what follows may speak of it as a text" if cut_off and not moves_on(tail) else ""
@@ -234,7 +234,7 @@ def _about(one: _Paragraph) -> str:
 
 
 def _ends(text: str) -> str:
-    """The first and last paragraph of a very long text, where people speak around pasted text."""
+    """The first and last paragraph of a very long text, where people write around pasted text."""
     if len(text) <= LONGEST_SPEECH:
         return text
     paragraphs = [part for part in re.split(r"\n\s*\n", text) if part.strip()]

@@ -65,7 +65,8 @@ TEXT_NAMED = re.compile(
     r"|messages?|ads?|adverts?|reviews?|subject|speech|abstract|draft|(?:meeting )?notes|sätze?|satz|zitate?|überschrift|beispiele?|nachricht|entwurf|textes?|titre|exemples?|message|brouillon|frases?|textos?|título|ejemplos?|mensaje|borrador)\b",
     re.I,
 )
-# A fragment that names a text before or behind it: "FAQ draft.", "PR description for you to tighten up - …", "Her bio".
+# A fragment that names a text before or after it: "FAQ draft.", "PR description for you to tighten
+# up - …", "Her bio".
 _TEXT_KINDS = (
     r"(?:receipts?|notifications?|toasts?|subtitles?|captions?|bios?|profiles?|utterances?|personas?|transcripts?|transcriptions?|descriptions?|voicemails?|sms|fortune cookies?|flyers?|leaflets?|posters?|signs?|clues?|reviews?|posts?|tweets?"
     r"|comments?|faqs?|drafts?|cv|résumés?|homework|dictations?|surveys?|graffiti|horoscopes?|lyrics|verse|excerpts?|notes?|letters?|mottos?|slogans?|headlines?|output|manual|answers?|zettel|elternbrief|aushang|untertitel|entwurf|diktat|horoskop|anzeige"
@@ -151,7 +152,7 @@ PERSONAL = re.compile(
     r"|^you(?:['’]ve)? (?:did|do|keep|kept|forgot|used|wrote|broke|added|made|removed|deleted|changed|always|never|just|already|still|should|may|don't|needn't)\b",
     re.I,
 )
-# Orders, tasks and decisions, whose wording does not tell whether the person or a stranger wrote them.
+# Orders, tasks and decisions, whose wording does not show who wrote them.
 ANYBODYS = re.compile(
     r"(?:(?:also|and|so|but|und|et|y),? )*(?:always|never|don't|do not|stop|from now on|from here on|going forward|henceforth|in (?:the )?future|next time"
     r"|as of|whenever|every time|remember|use|keep|avoid|prefer|make sure|no |when you|if you|for future|(?:we|the \w+)(?:'ve| have| has)? (?:decided|agreed)"
@@ -159,7 +160,7 @@ ANYBODYS = re.compile(
     r"|souviens|nous avons|on a|siempre|nunca|a partir|de ahora|recuerda|no olvides|hemos|acordamos|decidimos)(?!\w)",
     re.I,
 )
-# Giving power to others or removing a check: typical aims of injected text.
+# Gives power to others or removes a check, as injected text typically tries to.
 EMPOWERS = re.compile(
     r"(?<!\bi )(?<!\bwe )(?<!\byou )\b(?:approves|signs|merges|owns|reviews|grants|decides|controls|manages|administers)\b"
     r"|\b(?:give|gives|gets?|grant|has|have|let|allow|trust|add)\b.{1,40}\b(?:access|rights|admin|permissions?|approve|merge|deploy|as (?:an? )?(?:reviewer|owner))\b"

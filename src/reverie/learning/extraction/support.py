@@ -31,7 +31,7 @@ from reverie.text.words import STOP_WORDS, fold, root
 Similarity: TypeAlias = Callable[[str, str], float]
 
 ENOUGH_WORDS = 0.6
-# With a smaller share of common words, similarity of meaning proves nothing.
+# With fewer words in common, similarity of meaning proves nothing.
 FEWEST_WORDS = 0.25
 ENOUGH_LIKENESS = 0.75
 _MOST_SOURCES = 3
@@ -195,7 +195,7 @@ def _lacking(claim: str, source: str, similarity: Similarity | None) -> Unsuppor
 
 
 def _twisted(claim: str, nearest: str, source: str) -> Unsupported | None:
-    """Detect a changed meaning: a lost "not", exchanged names, a rule made of a single case."""
+    """Detect a changed meaning: a lost "not", swapped names, a rule made from a single case."""
     if _negated(claim) not in (_negated(nearest), _negated(_closest(claim, _clauses(nearest)))):
         return Unsupported("one says no where the other says yes", (nearest,))
     for clause in _clauses(claim):
@@ -213,7 +213,7 @@ def _twisted(claim: str, nearest: str, source: str) -> Unsupported | None:
 
 
 def _another(claim: str, nearest: str) -> str:
-    """The name that the claim replaces by one from another sentence; empty when there is none."""
+    """The name that the claim replaces with one from another sentence; empty if it replaces none."""
     mine, theirs = _named(claim), _named(nearest)
     absent = {name for name in mine - theirs if name not in _tokens(nearest)}
     others = theirs - mine

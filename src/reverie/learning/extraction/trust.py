@@ -61,7 +61,7 @@ _REACHES_OUT = re.compile(
     re.I,
 )
 
-# "Never push to release" forbids to reach out; "never forget to push …" does not.
+# "Never push to release" forbids an external effect; "never forget to push …" does not.
 _PROHIBITS = re.compile(
     r"\b(?:don['’]t|do not|never)(?: ever)? (?:send|upload|forward|post|copy|mail|push|publish|deliver|transfer)\b"
     r"(?![^.!?,;\n]*\b(?:but|except|other than|only|unless|without)\b)[^.!?,;\n]*",
@@ -83,7 +83,7 @@ class ToInbox:
     reason: str
     warning: str = ""
     candidate: Candidate | None = None
-    # Whether its words were found, if only in text of a tool or the assistant.
+    # Whether its words were found, even if only in a tool's or the assistant's text.
     supported: bool = False
 
 
@@ -180,7 +180,7 @@ def _warning(candidate: Candidate) -> str:
 
 
 def _claim(candidate: Candidate) -> str:
-    """All text that would reach a prompt, including title and description."""
+    """All text that could reach a prompt, including title and description."""
     parts = (candidate.name, candidate.description, candidate.text)
     return "\n".join(part for part in parts if part.strip())
 
@@ -209,7 +209,7 @@ def _stated(one: Utterance) -> Utterance:
         for part in parts
         if part and not doubts.hearsay(part) and not part.isupper()
     ]
-    # Beside what others say, an order is a task: "Give me arguments against him."
+    # Next to what others say, an order is a task: "Give me arguments against him."
     kept = [
         unquoted(part) if is_task(part) else unreported(part)
         for part in said

@@ -44,7 +44,7 @@ class NewMemory:
     scope: OwnScope | None = None
     # Other words people will ask by.
     cues: tuple[str, ...] = ()
-    # Taken from an instruction file: that the file says it is no reason to leave it out.
+    # Taken from an instruction file, so it may repeat what that file says.
     from_instructions: bool = False
     # What a program notes about it.
     metadata: Mapping[str, Scalar] | None = None
@@ -58,7 +58,7 @@ class Related:
     text: str
     likeness: Likeness
     certain: bool = False
-    # Whether it only seems so: the words differ too much to tell; and how probable it is then.
+    # Set when the words differ too much to be certain; `odds` says how probable it is then.
     weighed: bool = False
     odds: float = 1.0
 
@@ -110,13 +110,13 @@ _LIKELY = 0.5
 LONGEST_TITLE = 70
 LONGEST_DESCRIPTION = 180
 
-# Not after "Dr." and similar, nor after the day of a date ("4. August"); after that of "2026-08-04.", yes.
+# Not after "Dr." and the like, nor after the day of a date ("4. August"), but after "2026-08-04.".
 _SENTENCE = re.compile(
     r"(?<=[.!?。！？])(?<!\b\d\.)(?<!(?<!-)\b\d\d\.)(?<!\b[DMS]r\.)(?<!\bM[sme]\.)(?<!\bM\.)(?<!\bSt\.)"
     r"(?<!\bNr\.)(?<!\bMrs\.)(?<!\bMme\.)(?<!\bSra\.)(?<!\bProf\.)\s+|\n+"
 )
 _ENDS = ".!?。！？"
-# A sign before a figure ("-5 degrees", "> 30 guests") is a part of what is said.
+# A sign before a figure ("-5 degrees", "> 30 guests") is content, not a list marker.
 _MARKERS = re.compile(r"^(?:[ \t]*(?:#{1,6}|[-*+]|>)[ \t]+)+(?![ \t]*[.,]?\d)")
 _ITEM = re.compile(r"[ \t]*(?:#{1,6}|[-*+]|\d+[.)])[ \t]")
 # A rule, or the fence of a block of code.
@@ -148,7 +148,7 @@ def draft(
 ) -> Draft:
     """Infer what is not given; the text is the body."""
     body = text.strip()
-    whole, first = _told(body)
+    whole, first = _on_one_line(body)
     return Draft(
         name=_cut(name or first.rstrip(_ENDS), LONGEST_TITLE),
         description=_cut(description or whole, LONGEST_DESCRIPTION),
@@ -158,23 +158,22 @@ def draft(
 
 
 def following(before: Topic, fresh: Topic, today: date) -> Topic:
-    """A memory whose body was changed: what was made from the old body is made from the new one.
+    """Derive name, description and period again for a memory whose body was changed.
 
-    That is its name, its description and its period; what was written by hand, or changed together
-    with the body, stays.
+    Those written by hand, or changed together with the body, stay.
     """
     if fresh.body.strip() in ("", before.body.strip()) or before.problem or fresh.problem:
         return fresh
     made = draft(fresh.body)
     changed = fresh
-    if fresh.name == before.name and _is_made(before.name, before.body, LONGEST_TITLE):
+    if fresh.name == before.name and _is_derived(before.name, before.body, LONGEST_TITLE):
         changed = changed.with_(name=made.name or fresh.name)
     # An import puts the heading in front of it.
     heading, colon, rest = before.description.partition(": ")
     if fresh.description == before.description:
-        if _is_made(before.description, before.body, LONGEST_DESCRIPTION):
+        if _is_derived(before.description, before.body, LONGEST_DESCRIPTION):
             changed = changed.with_(description=made.description)
-        elif colon and _is_made(rest, before.body, LONGEST_DESCRIPTION):
+        elif colon and _is_derived(rest, before.body, LONGEST_DESCRIPTION):
             text = _cut(f"{heading}: {made.description}", LONGEST_DESCRIPTION)
             changed = changed.with_(description=text)
     period = (before.valid_from, before.valid_until)
@@ -186,14 +185,14 @@ def following(before: Topic, fresh: Topic, today: date) -> Topic:
 
 def headline(name: str, description: str) -> str:
     """The sentence that names a memory, where its description begins with it; else the description."""
-    _, first = _told(description)
+    _, first = _on_one_line(description)
     named = _words(_cut(first.rstrip(_ENDS), LONGEST_TITLE)) == _words(name)
     return first if named and not first.endswith("?") else description
 
 
-def _is_made(shown: str, body: str, longest: int) -> bool:
-    """Whether a name or description says what a draft of the body says, or only its first sentence."""
-    return any(_words(shown) == _words(_cut(told, longest)) for told in _told(body.strip()))
+def _is_derived(shown: str, body: str, longest: int) -> bool:
+    """Whether a name or description was derived from this body, in full or from its first sentence."""
+    return any(_words(shown) == _words(_cut(form, longest)) for form in _on_one_line(body.strip()))
 
 
 def _words(text: str) -> list[str]:
@@ -209,20 +208,20 @@ def _period(body: str, said: date) -> tuple[str | None, str | None]:
 
 
 def _day(memory: Topic, today: date) -> date:
-    """The day a memory was last written on: a day that was over then is no end of it."""
+    """The day a memory was last written; an end before that day does not count."""
     written = memory.updated or memory.created
     return datetime.fromisoformat(written).date() if written else today
 
 
-def _told(body: str) -> tuple[str, str]:
-    """What a text says on one line: all of it, if a description holds that, and its first sentence."""
+def _on_one_line(body: str) -> tuple[str, str]:
+    """A text on one line (the whole text if it fits a description), and its first sentence."""
     lines = list(_without_markup(body))
     first = one_line(_SENTENCE.split("\n".join(lines).strip(), maxsplit=1)[0])
     whole = ""
     for paragraph in map(one_line, "\n".join(lines).split("\n\n")):
         joint = " " if whole.endswith((*_ENDS, ",", ":", ";", "…")) else "; "
         whole = joint.join(filter(None, (whole, paragraph)))
-    # A question without its answer tells nothing.
+    # A question alone describes nothing.
     fits = len(whole) <= LONGEST_DESCRIPTION or first.endswith(("?", "？"))
     return whole if fits else first, first
 
@@ -234,7 +233,7 @@ def _without_markup(body: str) -> Iterator[str]:
     for line in lines:
         if _ITEM.match(line):
             yield ""
-        # One line that starts with ">" may as well say "more than".
+        # A lone line that starts with ">" may mean "more than".
         marked = quoted or not line.lstrip().startswith(">")
         yield _BOLD.sub(r"\1", _MARKERS.sub("", line) if marked else line).strip()
 

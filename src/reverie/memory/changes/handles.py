@@ -95,7 +95,7 @@ def short_ids(files: Iterable[str]) -> dict[str, str]:
 
 
 def ids_among(topics: TopicReader, files: Sequence[str]) -> dict[str, str]:
-    """The id to show for each of these memories; among many, a length that is as good as unique."""
+    """The id to show for each of these memories; among many, of a length that is unique in practice."""
     if topics.large:
         return {file: full_id(file)[:AMONG_MANY] for file in files}
     ids = short_ids(entry.file for entry in topics.entries())

@@ -25,7 +25,7 @@ from reverie.memory.format.taxonomy import MemoryType, parse_type, split
 from reverie.memory.format.topic import Scalar, Topic
 
 # A larger import is not a memory, or is meant to fill the disk.
-LARGEST_PILE = 64 * 1024 * 1024
+LARGEST_IMPORT = 64 * 1024 * 1024
 
 EXPORTS = (".json", ".jsonl", ".af")
 
@@ -60,7 +60,9 @@ class Found:
     dropped: tuple[str, ...] = ()
 
 
-def read_pile(files: Mapping[str, bytes], written: Mapping[str, date] | None = None) -> list[Found]:
+def read_files(
+    files: Mapping[str, bytes], written: Mapping[str, date] | None = None
+) -> list[Found]:
     """Read a folder of markdown files or an unpacked export: each file is one memory.
 
     Relative dates in a markdown file count from the day it was written, if that is known.
@@ -77,10 +79,10 @@ def read_pile(files: Mapping[str, bytes], written: Mapping[str, date] | None = N
 
 def read_file(name: str, data: bytes, written: date | None = None) -> list[Found]:
     """Read one file by its content: a .zip, JSON, a memory, or a long file to split."""
-    if len(data) > LARGEST_PILE:
-        raise InputError(f"{name} has {len(data):,} bytes; at most {LARGEST_PILE:,} are imported")
+    if len(data) > LARGEST_IMPORT:
+        raise InputError(f"{name} has {len(data):,} bytes; at most {LARGEST_IMPORT:,} are imported")
     if data.startswith(b"PK\x03\x04"):
-        return read_pile(unpacked(name, data))
+        return read_files(unpacked(name, data))
     if name.endswith(".jsonl"):
         return list(_from_lines(name, data))
     if name.endswith((".json", ".af")) or data.lstrip()[:1] in (b"{", b"["):
@@ -101,8 +103,8 @@ def unpacked(name: str, data: bytes) -> dict[str, bytes]:
     try:
         with ZipFile(BytesIO(data)) as archive:
             inside = [item for item in archive.infolist() if not item.is_dir()]
-            if sum(item.file_size for item in inside) > LARGEST_PILE:
-                raise InputError(f"{name} unpacks to more than {LARGEST_PILE:,} bytes")
+            if sum(item.file_size for item in inside) > LARGEST_IMPORT:
+                raise InputError(f"{name} unpacks to more than {LARGEST_IMPORT:,} bytes")
             return {item.filename: archive.read(item) for item in inside}
     except _DAMAGED as error:
         raise InputError(f"{name} cannot be unpacked: {error}") from error

@@ -160,7 +160,7 @@ def approve(
         return keeper.remember(new, author)
     stored = keeper.store.read(proposal.file)
     if stored is None:
-        return Declined(f"{proposal.file} no longer exists", "reject it, or remember it anew")
+        return Declined(f"{proposal.file} no longer exists", "reject it, or remember it again")
     match proposal.operation:
         case "supersede":
             return keeper.remember(replace(new, supersedes=proposal.file), author)

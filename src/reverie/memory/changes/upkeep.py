@@ -21,7 +21,7 @@ from reverie.text.dates import absolute_dates
 
 
 class Upkeep:
-    """Changes to the memories of a directory, without new ones that are judged."""
+    """Changes the existing memories of a directory; `Keeper` adds new ones."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Upkeep:
         return self.reworded(before, fresh.with_(body=f"{told}\n"))
 
     def reworded(self, before: Topic, fresh: Topic) -> Topic:
-        """A memory with a changed text, without secrets; what was made from the old text follows it."""
+        """A memory with a changed text, without secrets; what was derived from the old text is derived again."""
         return following(before, self._clean(fresh), self._today())
 
     def rename(self, names: Mapping[str, str], author: Author) -> Revision | None:

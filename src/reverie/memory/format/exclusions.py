@@ -19,13 +19,14 @@ ExclusionKind = Literal[
     "instructions", "git log", "listing", "diff", "code", "stack trace", "debugging", "task state"
 ]
 
-# The share of signs that are no text above which a text is taken for binary; a few are in any text.
+# Data with a larger share of characters that are not text counts as binary; any text may have a
+# few.
 _MOST_NOISE = 0.02
 _FEW = 4
 _NOISE = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd\udc80-\udcff]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 
-# Greetings and answers, and words that alone state nothing, in the languages of the calendar.
+# Greetings, answers and single words that state nothing, in the languages of the calendar.
 _GREETING = re.compile(
     r"(?:h(?:i|ello|ey|ola|allo)|good|thanks?|gut(?:e[nr]?)|buen[oa]s|danke|moin|bonjour|salut|merci)"
     r"(?: (?:there|all|everyone|world|you|morning|evening|night|afternoon|tag|morgen|abend|nacht|d[ií]as"
@@ -151,7 +152,7 @@ def check(text: str, instructions: Mapping[str, str] | None = None) -> Excluded 
 
 
 def is_binary(data: str) -> bool:
-    """Whether a text is no text: it has zero bytes, or much that cannot be decoded."""
+    """Whether data is not text: it has NUL bytes, or much of it cannot be decoded."""
     count = len(_NOISE.findall(data))
     return "\0" in data or count > max(_FEW, _MOST_NOISE * len(data)) or 3 * count > len(data)
 
@@ -167,7 +168,7 @@ def unreadable(text: str) -> str | None:
 def states_nothing(text: str) -> str | None:
     """The kind of a text that says nothing to remember: a greeting, a lone day, a question; or None.
 
-    A word or two may well be a note ("Tabs", "vegan"): only what is certain is refused.
+    One or two words may well be a note ("Tabs", "vegan"): only certain cases are refused.
     """
     words = _words(text)
     told = " ".join(words)

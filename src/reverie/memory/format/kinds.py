@@ -1,7 +1,8 @@
-"""Infers what a sentence is about: its type, and whether it goes with the person or stays in the project.
+"""Infers the type of a sentence, and whether it belongs to the person or to the project.
 
-The words and their order are signs; what each sign counts for each reading is data (`kinds.json`),
-fitted by `benchmarks/fit_kinds.py` on sentences people would ask an assistant to remember.
+The words and their order are signs; the weight of each sign for each reading is data
+(`kinds.json`), fitted by `benchmarks/fit_kinds.py` on sentences people would ask an assistant to
+remember.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _TYPES: Mapping[str, MemoryType] = {
 SURE_OF_PERSON = 0.6
 # Longer texts are read by their beginning.
 _MOST_WORDS = 60
-# With fewer known signs than a sentence of two words has, it is a fact of the project.
+# With fewer known signs than a sentence of two words has, assume a fact of the project.
 _FEWEST_SIGNS = 3
 _WORD = re.compile(r"[^\W\d_]+|\d+|[?!:/`@#]")
 _CLAUSE = re.compile(r"[.!?;:,]\s+")
@@ -43,7 +44,7 @@ _CODE = re.compile(
     r"|\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b|\w\(\)"
     r"|\b[A-Z]{2,}-\d+\b|#\d+\b|:\d{2,5}\b",
 )
-# A file or a function of a project keeps a sentence there.
+# A sentence that names a file or function stays in the project.
 _FILE = re.compile(
     r"\b[\w-]+\.(?:py|js|jsx|ts|tsx|go|rs|rb|java|kt|c|h|cc|cpp|cs|swift|php|sh|sql|json|toml|ya?ml)\b|\w\(\)"
 )
@@ -99,7 +100,7 @@ _LONG_WORD = 6
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each sign counts for each reading, and the offsets of the readings."""
+    """The weight of each sign for each reading, and the offsets of the readings."""
 
     signs: Mapping[str, list[float]]
     offsets: list[float]
@@ -141,7 +142,7 @@ def _ours(words: Sequence[str]) -> set[str]:
 
 
 def readings(text: str, weights: Weights | None = None) -> dict[str, float]:
-    """How probable each reading of a sentence is; together they are one."""
+    """The probability of each reading of a sentence; they add up to one."""
     weights = weights or _weights()
     known = [row for sign in signs_of(text) if (row := weights.signs.get(sign))]
     if len(known) < _FEWEST_SIGNS:

@@ -107,7 +107,7 @@ def _invisible(text: str) -> str | None:
         if kind == "Cs":
             return "it is not valid UTF-8"
         if kind == "Co" or (ord(char) & 0xFFFE) == 0xFFFE or 0xFDD0 <= ord(char) <= 0xFDEF:
-            return f"it contains U+{ord(char):04X}, which is no character"
+            return f"it contains U+{ord(char):04X}, which is not a character"
         if kind == "Cf" and not (char in _JOINERS and _joins_letters(text, at)):
             return f"it contains the invisible character U+{ord(char):04X}"
     return None

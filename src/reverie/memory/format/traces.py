@@ -287,3 +287,11 @@ def _still_json(before: str, after: str) -> str:
     except (ValueError, RecursionError):
         return json.dumps({"forgotten": True})
     return after
+
+
+def encoded(text: str) -> bytes:
+    """Encode back: invalid UTF-8 bytes as they were, lone surrogates as in a journal."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")

@@ -132,16 +132,16 @@ def _checked(connection: Connection) -> None:
 
 
 def _plan_once(connection: Connection) -> None:
-    """Plan each statement once a connection, and not for its first executions again and again.
+    """Plan each statement once per connection, not again for each of its first executions.
 
-    They all name one project, so a plan for its values is no better; without this the first ten
-    writes over a connection cost PostgreSQL a third more.
+    Every statement names one project, so a plan for its values is no better; without this setting
+    the first ten writes on a connection cost PostgreSQL a third more.
     """
     connection.execute("SET plan_cache_mode = force_generic_plan")
 
 
 class Database:
-    """A pool of connections as the application role, which sees what a key may see."""
+    """A connection pool of the application role, which sees only what a key may see."""
 
     def __init__(self, url: str, *, most: int = 8) -> None:
         self.url = url
@@ -175,7 +175,7 @@ class Database:
         self._pool.close()
 
     def asked(self, question: str) -> dict[str, Any]:
-        """One row of a question that needs no identity."""
+        """One row of a query that needs no identity."""
         with _explained(), self._pool.connection() as connection:
             found = connection.execute(question.encode()).fetchone()
             return found or {}
@@ -185,7 +185,8 @@ class Database:
         """A transaction with the identity of a key."""
         # The pool commits, or rolls back after an error.
         with _explained(), self._pool.connection() as connection:
-            # One round trip. `transaction()` in a pipeline would go on as one, where no count of rows is known.
+            # One round trip. `transaction()` would keep the pipeline open, and a pipeline has no
+            # row counts.
             with connection.pipeline():
                 connection.execute("BEGIN")
                 asked = connection.execute("SELECT reverie.enter(%s) AS claims", (token,))
@@ -196,7 +197,7 @@ class Database:
 
     @contextmanager
     def entered_for(self, org: str, space: str) -> Iterator[Connection]:
-        """A transaction of a worker, for one job's space; only the worker's role may do this."""
+        """A worker's transaction in the space of one job; only the worker's role may open it."""
         with _explained(), self._pool.connection() as connection, connection.transaction():
             connection.execute("SELECT reverie.enter_job(%s::uuid, %s::uuid)", (org, space))
             yield connection
@@ -215,7 +216,7 @@ def _explained() -> Iterator[None]:
 
 
 class Away(StorageError):
-    """The database is not there at the moment; trying again may help."""
+    """The database is unavailable; a retry may help."""
 
 
 def _first_line(error: Exception) -> str:
@@ -223,7 +224,7 @@ def _first_line(error: Exception) -> str:
 
 
 def patiently(work: Callable[[], _T], *, tries: int = 8, pause: float = 0.1) -> _T:
-    """Do something again while the database is away, such as during its restart."""
+    """Retry while the database is unavailable, such as during a restart."""
     for attempt in range(tries - 1):
         try:
             return work()
@@ -232,7 +233,7 @@ def patiently(work: Callable[[], _T], *, tries: int = 8, pause: float = 0.1) -> 
     return work()
 
 
-# The longest path of a socket, with the name that PostgreSQL adds.
+# The longest folder of a socket, which leaves room for the file name that PostgreSQL adds.
 _LONGEST_SOCKET = 90
 _ROOT_FOLDER = Path("/var/lib/reverie")
 
@@ -246,7 +247,7 @@ class EmbeddedPostgres:
 
     @classmethod
     def default(cls, home: Path) -> EmbeddedPostgres:
-        """The one of a home; root's home is closed to the user it runs as."""
+        """The database of a home. Root's is elsewhere: the user it runs as cannot enter root's home."""
         if os.geteuid() != 0:
             return cls(home / "postgres")
         digest = hashlib.blake2b(str(home).encode(), digest_size=6).hexdigest()
@@ -267,7 +268,7 @@ class EmbeddedPostgres:
         return f"postgresql://{user}@/{database}?host={self.socket}"
 
     def start(self) -> str:
-        """Start it if it does not run yet, and return the owner's address."""
+        """Start it unless it is running, and return the owner's URL."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if _other_user() is not None and not _open_to_all(self.folder.parent):
             raise InputError(
@@ -290,7 +291,7 @@ class EmbeddedPostgres:
             self._run("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "stop", check=False)
 
     def delete(self) -> None:
-        """Stop it and remove everything it has."""
+        """Stop it and delete its data."""
         self.stop("immediate")
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.socket != self.folder:
@@ -317,7 +318,7 @@ class EmbeddedPostgres:
     ) -> subprocess.CompletedProcess[bytes]:
         user = _other_user()
         command = [str(self.programs() / program), *arguments]
-        # pg_ctl hands its output on to the server: with a pipe, we would wait for that one.
+        # The server inherits pg_ctl's output: with a pipe, we would wait until the server exits.
         with tempfile.TemporaryFile() as output:
             done = subprocess.run(
                 command,

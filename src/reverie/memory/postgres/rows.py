@@ -16,13 +16,13 @@ from reverie.memory.postgres.database import Connection
 
 @dataclass(frozen=True, slots=True)
 class ProjectRow:
-    """A project: where its rows are."""
+    """The keys that a project's rows have."""
 
     org: str
     space: str
     project: str
     name: str = ""
-    # Whether it has too many memories to look at each of them for a question.
+    # Whether it has too many memories to scan them all for one query.
     large: bool = False
     # Whether its space is a team's.
     shared: bool = False
@@ -43,7 +43,7 @@ def index_nothing(
     files: Mapping[str, bytes | None],
     known: Collection[str],
 ) -> None:
-    """Leave search alone."""
+    """Do not update any search index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _searchable(name: str, data: bytes, now: float) -> tuple[bytes, list[str]]:
 
 
 def similar_words(text: str) -> list[str]:
-    """The words that similar texts share; the text itself if it has none."""
+    """The words by which similar texts are found; the text itself if it has none."""
     words = content_words(plain(text)) or (plain(text).strip(),)
     # PostgreSQL accepts neither an empty lexeme nor one longer than 2 KB.
     return [word for word in words if 0 < len(word.encode()) < 2_000]
@@ -146,7 +146,7 @@ def plain(text: str) -> str:
 
 
 class Rows(Protocol):
-    """A store that is asked for rows; the first value of each query is its project."""
+    """Runs queries for one project, whose id is the first value of each query."""
 
     def rows(self, query: str, *values: object) -> list[dict[str, Any]]: ...
 
@@ -196,9 +196,9 @@ class PostgresHistory(DerivedHistory):
     def rewrite(
         self, change: Callable[[str, bytes], bytes | None], message: Callable[[str], str]
     ) -> int:
-        """Change every revision's files and message; how many revisions changed. Only under the lock.
+        """Rewrite every revision's files and message, and return how many changed. Only under the lock.
 
-        Ids stay: they name revisions, and hold no words. What no revision has any more is deleted.
+        Ids stay, as they contain no words. Contents that no revision refers to are deleted.
         """
         rows = self._store.rows
         changed: set[int] = set()
@@ -222,7 +222,7 @@ class PostgresHistory(DerivedHistory):
         return len(changed)
 
     def _replace(self, file: str, old: str, new: bytes | None) -> None:
-        """Give a version of a file other bytes in every revision that has it; None: remove the file."""
+        """Replace one version of a file in every revision that has it; None removes the file."""
         if new is None:
             self._store.rows(
                 "DELETE FROM reverie.changes WHERE project = %s AND file = %s RETURNING seq", file
@@ -242,7 +242,7 @@ _FILES_AT = (
     "SELECT DISTINCT ON (file) file, version FROM reverie.changes WHERE project = %s AND seq <= "
     "(SELECT seq FROM reverie.revisions WHERE project = %s AND id = %s) ORDER BY file, seq DESC"
 )
-# Along first parents: what a merged history held elsewhere does not count.
+# Along first parents only: a merged history does not count.
 _FILES_ALONG = (
     "WITH RECURSIVE line AS (SELECT r.project, r.seq, r.parents FROM reverie.revisions r "
     "WHERE r.project = %s AND r.project = %s AND r.id = %s UNION ALL SELECT r.project, r.seq, "

@@ -1,6 +1,7 @@
-"""What several people do with one database: promotions to a team, leases, and money.
+"""Sharing one database: promotions to a team, leases, and money.
 
-Every function takes a transaction with a key's identity; the database refuses what the key may not.
+Every function takes a transaction with a key's identity; the database refuses what that key may not
+do.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Cap:
     day: float
 
 
-# A reservation whose caller never came back counts for so long.
+# How long a reservation counts when its caller never settles it.
 _LAPSES = "15 minutes"
 
 
@@ -53,7 +54,7 @@ _PROMOTION = "id, project, file, state, asked_by, decided_by, reason, at"
 def ask_promotion(
     connection: Connection, claims: Claims, team: ProjectRow, file: str, data: bytes
 ) -> dict[str, Any]:
-    """Ask that a team takes a private memory; it is copied as it is now."""
+    """Propose a private memory to a team, as it is now."""
     found = connection.execute(
         "INSERT INTO reverie.promotions (org, space, project, file, data, asked_by) "
         f"VALUES (%s, %s, %s, %s, %s, %s) RETURNING {_PROMOTION}".encode(),
@@ -116,7 +117,7 @@ def take_lease(
 
 
 def holds_lease(connection: Connection, project: ProjectRow, name: str, holder: str) -> bool:
-    """Whether a holder still has a lease; it stays so until the end of this transaction."""
+    """Whether a holder still has a lease, which cannot change before this transaction ends."""
     found = connection.execute(
         "SELECT 1 FROM reverie.leases WHERE project = %s AND name = %s AND holder = %s "
         "AND until > clock_timestamp() FOR UPDATE",
@@ -144,7 +145,7 @@ def reserve(
     ceiling: float,
     more: Sequence[Cap] = (),
 ) -> Decision:
-    """Reserve money before a call of a payer: organisation and key. `more` are caps to keep, too."""
+    """Reserve money before a call of a payer: organisation and key. `more` are further caps to keep."""
     org, key = payer
     # One reservation of an organisation at a time, so that together they keep the cap.
     connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))", (org,))

@@ -54,7 +54,7 @@ from reverie.ports import Clock
 # The id and the number of the newest revision.
 Head = tuple[str | None, int]
 Cursor = psycopg.Cursor[dict[str, Any]]
-# The name of a model of meaning, and the vector it gives a text.
+# The name of an embedding model, and its vector for a text.
 Meaning = Callable[[str], tuple[str, str] | None]
 
 # Similar memories are the best by shared words and the best by meaning. Of 690 pairs of facts, old and
@@ -65,7 +65,7 @@ _BY_WORDS_ALONE = 12
 
 
 def no_meaning(text: str) -> None:
-    """There is no model of meaning."""
+    """No embedding model is configured."""
 
 
 class PostgresStore:
@@ -133,7 +133,7 @@ class PostgresStore:
 
     @property
     def _inside(self) -> bool:
-        """Whether this thread is in a transaction; what failed there is tried again as a whole."""
+        """Whether this thread is in a transaction, which can only be retried as a whole."""
         return getattr(self._local, "connection", None) is not None
 
     # --- reading ---
@@ -156,11 +156,11 @@ class PostgresStore:
 
     @property
     def large(self) -> bool:
-        """Nothing here reads all memories for one question."""
+        """No query here reads all memories."""
         return True
 
     def alike(self, text: str) -> Sequence[ManifestEntry]:
-        """Current memories that share the rarest words of a text, and those of a like meaning."""
+        """Current memories that share the rarest words of a text, and those with a similar meaning."""
         words = similar_words(text)
         # A large project has its vectors in an index that this does not ask.
         near = None if self.project.large else self._meaning(text)
@@ -287,7 +287,8 @@ class PostgresStore:
 
         def attempt() -> Revision | None:
             with self.connection() as connection:
-                # Both are sent at once; the second begins, and sees what there is, with the lock.
+                # Both are sent at once; the second runs once the lock is held, and sees the state
+                # then.
                 with connection.pipeline():
                     lock = connection.execute(
                         "SELECT head, seq FROM reverie.projects WHERE project = %s FOR UPDATE",
@@ -364,8 +365,7 @@ def lexeme(word: str) -> str:
 
 @cache
 def _alike_query(count: int) -> str:
-    """One scan of the project; the weight of a shared word is that of `rarity`, and of texts that
-    share as much, the shorter is more alike."""
+    """One scan of the project. A shared word weighs as in `rarity`; of texts that share as much, the shorter one ranks higher."""
     numbers = range(count)
     found = "".join(f", t.content @@ %(t{n})s::tsquery AS b{n}" for n in numbers)
     rarity = "ln(1 + count(*) / greatest(count(*) FILTER (WHERE b{n}), 1)::float)"

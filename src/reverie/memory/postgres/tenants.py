@@ -1,4 +1,4 @@
-"""Organisations, spaces, projects and keys: who has what, and who may do what with it."""
+"""Organisations, spaces, projects and keys, and what each key may do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST_NAME = 200
 
 
 def create_organisation(owner_url: str, name: str) -> str:
-    """Make an organisation, as the owner of the database; returns its first admin key."""
+    """Create an organisation as the owner of the database; returns its first admin key."""
     _require_name(name)
     try:
         with psycopg.connect(owner_url, autocommit=True) as connection:
@@ -68,7 +68,7 @@ class Tenancy:
         )
 
     def project(self, space: str, name: str, *, create: bool = True) -> ProjectRow:
-        """A project by its name, made if it is new and this key may write in the space."""
+        """A project by its name, created if it is new and this key may write to the space."""
         _require_name(name)
 
         def work() -> ProjectRow:
@@ -142,14 +142,14 @@ class Tenancy:
         )
 
     def rotate_key(self, key: str) -> str:
-        """A new token for a key; the old one ends."""
+        """Replace a key's token; the old one stops working."""
         made = self._called("SELECT reverie.rotate_key(%s) AS made", key)
         if made is None:
             raise _no_key(key)
         return str(made)
 
     def revoke_key(self, key: str) -> None:
-        """End a key for good."""
+        """Revoke a key for good."""
         if not self._called("SELECT reverie.revoke_key(%s) AS made", key):
             raise _no_key(key)
 
@@ -190,5 +190,5 @@ def _no_key(key: str) -> InputError:
 def _require_name(name: str) -> None:
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise InputError(
-            f"{name[:40]!r} is no name: give 1 to {_LONGEST_NAME} printable characters"
+            f"{name[:40]!r} is not a valid name: give 1 to {_LONGEST_NAME} printable characters"
         )

@@ -59,7 +59,7 @@ _SEED_WORDS = re.compile(
     re.IGNORECASE,
 )
 _SEED_LENGTHS = (12, 15, 18, 21, 24)
-# What is said of a secret besides its value.
+# What else a text says about a secret, besides its value.
 _NOT_ITS_VALUE = frozenset(
     ["hash", "hashes", "digest", "checksum", "fingerprint", "id", "ids", "uuid", "count", "limit", "limits", "budget", "policy", "length", "size", "ttl", "expiry", "expires", "field", "column", "variable", "env", "file", "files", "path", "page", "link", "url", "type", "kind", "format", "prefix", "header", "bucket", "manager", "rotation", "reset", "version", "endpoint", "issuer", "audience", "scope", "class", "function", "method", "expire", "after", "before", "since", "every", "until", "characters", "zeichen", "caractères", "caracteres", "days", "hours", "minutes", "seconds", "stunden", "tage", "jours", "heures", "días", "horas", "länge", "longueur", "longitud", "named", "called", "kostet", "costs", "cost", "price", "table", "spalte", "counted", "commit", "request", "message", "see", "siehe"]
 )  # fmt: skip

@@ -239,6 +239,7 @@ RULES: Sequence[Rule] = (
         "authorization",
         ("basic ",),
         r"[ \t]{0,4}([A-Za-z0-9+/]{12,1024}={0,2})",
+        is_user_and_password,
     ),
     Rule(
         "signed url",

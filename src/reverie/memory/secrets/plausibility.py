@@ -51,11 +51,11 @@ STATES = frozenset(
 SMALL_WORDS = frozenset(
     ["the", "and", "for", "not", "you", "your", "our", "its", "has", "have", "was", "that", "this", "with", "from", "into", "than", "too", "when", "which", "must", "should", "will", "can", "kept", "set", "written", "required", "needed", "asked", "never", "always", "only", "nicht", "und", "der", "die", "das", "den", "dem", "für", "mit", "wird", "les", "des", "dans", "pour", "pas", "une", "avec", "los", "las", "para", "con", "una", "del", "are", "but", "they", "them", "their", "there", "before", "after", "where", "each", "every", "may", "were", "been", "being", "how", "what", "who", "why", "all", "any", "some", "via", "per", "ist", "sind", "ein", "eine", "auf", "aus", "bei", "von", "zum", "zur", "est", "sont", "sur", "par", "que", "qui", "son", "por", "como", "out", "off", "in", "of", "to", "at", "on"]
 )  # fmt: skip
-# Humps of classes, fields and products rather than of a password.
+# Humps in the names of classes, fields and products rather than passwords.
 _PARTS_OF_NAMES = frozenset(
     ["field", "input", "type", "manager", "service", "provider", "handler", "store", "form", "model", "view", "class", "error", "exception", "config", "settings", "client", "server", "auth", "login", "user", "encoder", "hasher", "validator", "context", "request", "response", "page", "screen", "button", "box", "key", "pass", "hash", "only", "sensitive", "based", "protected", "free", "level", "wide", "time", "hub", "lab", "script", "base", "warden", "end", "mode", "session"]
 )  # fmt: skip
-# How words end that say something about a password.
+# Endings of words that describe a password.
 _SAID_EN = re.compile(
     r"(?:ed|ing|able|ible|ly|ful|less|ary|ory|ive|ous|ent|ant|al|ic|ty|dy|en|own|ure|ete|ble|se|one|ice|ain)$"
 )

@@ -1,4 +1,4 @@
-"""What a value looks like: its shape in a word, and the signs of its letters and digits."""
+"""The shape of a value, and the signs given by its letters and digits."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _signs_of_phrase(value: str) -> Iterator[str]:
 def what_is_said(
     text: str, value: str, shape: str, near: Sequence[tuple[str, str, str]]
 ) -> Iterator[str]:
-    """Whether a plain word rather says something about a password, in the language of the word for it."""
+    """Whether a plain word describes a password instead of being one, in the language of the cue."""
     if shape == "phrase" and any("phrase" in word or "frase" in word for _, _, word in near):
         yield "called a phrase"
         small = sum(

@@ -1,7 +1,7 @@
 """Signs of a value in a text: what it looks like, which words for a secret are near, how they lead to it.
 
-Each sign has a weight in `weights.json`, fitted by `benchmarks/fit_secrets.py`; their sum says how
-sure we are that the value is a secret.
+Each sign has a weight in `weights.json`, fitted by `benchmarks/fit_secrets.py`; their sum is the
+score of the value as a secret.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def signs_of(
         ]
     for sign in behind:
         found += [f"before {sign}", f"before {sign}: {broad}"]
-    way, told = _way(lead, near), _told_behind(text, end, topics, starts)
-    if shape == "phrase" and _goes_on(text, end):
+    way, told = _way(lead, near), _description_after(text, end, topics, starts)
+    if shape == "phrase" and _clause_begins(text, end):
         told = "nothing"
     found += [
         f"way {way}",
@@ -137,8 +137,8 @@ _TOLD = re.compile(
 )
 
 
-def _told_behind(text: str, end: int, topics: Sequence[Topic], starts: Sequence[int]) -> str:
-    """Whether the words behind a value say what it is: «… is the password», «… opens the gate», «… digits»."""
+def _description_after(text: str, end: int, topics: Sequence[Topic], starts: Sequence[int]) -> str:
+    """Whether the words after a value say what it is: «… is the password», «… opens the gate», «… digits»."""
     place = bisect_left(starts, end)
     topic = topics[place] if place < len(topics) and starts[place] - end < REACH_BEHIND else None
     after = text[end : end + 60]
@@ -157,15 +157,15 @@ def _told_behind(text: str, end: int, topics: Sequence[Topic], starts: Sequence[
     return "nothing" if not bare or bare[0] in "\n.,;!?)-–—(" else "more"
 
 
-def _goes_on(text: str, end: int) -> bool:
-    """Whether a new clause begins behind a phrase."""
+def _clause_begins(text: str, end: int) -> bool:
+    """Whether a new clause begins after a phrase."""
     return GO_ON.issuperset(word.lower() for word in _WORD.findall(text[end : end + 16])[:1])
 
 
 def _near(
     text: str, start: int, end: int, topics: Sequence[Topic], starts: Sequence[int]
 ) -> Iterator[tuple[str, str, str]]:
-    """The nearest words for a secret, each with where it stands."""
+    """The nearest words for a secret, each with its position."""
     place = bisect_left(starts, start)
     found = list[tuple[int, str, str, str]]()
     for topic in topics[max(0, place - 4) : place + 4]:
@@ -218,7 +218,7 @@ def _near(
 
 
 def _is_heading(text: str, topic: Topic) -> bool:
-    """Whether a word stands in a line of a few words, to which the lines below belong."""
+    """Whether a word is in a short line that acts as a heading for the lines below."""
     start = text.rfind("\n", 0, topic.start) + 1
     end = text.find("\n", topic.end)
     return 0 < end - start <= _LONGEST_HEADING
@@ -236,7 +236,7 @@ _QUOTES = {
 
 
 def _lead(text: str, start: int) -> Iterator[str]:
-    """What stands right before a value: a sign, the class of the word, and of the word before it."""
+    """What comes right before a value: a sign, the class of the word, and that of the word before it."""
     before = text[max(0, start - 80) : start]
     stripped = before.rstrip(" \t")
     if stripped[-1:] in _QUOTES:
@@ -352,7 +352,7 @@ def weights() -> Mapping[str, float]:
     return found
 
 
-def sureness(signs: Sequence[str]) -> float:
-    """The sum of what the signs count: above 0 a value is rather a secret than not."""
+def score_of(signs: Sequence[str]) -> float:
+    """The sum of the signs' weights; above 0 a value is more likely a secret than not."""
     known = weights()
     return known.get("", 0.0) + sum(known.get(sign, 0.0) for sign in signs)

@@ -188,7 +188,7 @@ _PHRASES = (
 )
 
 
-# Words with which a sentence goes on behind a phrase.
+# Words that continue a sentence after a phrase.
 GO_ON = frozenset(
     [
         "so",

@@ -1,4 +1,4 @@
-"""HTTP to a Reverie service: one key, retries that cannot double a write, errors as ours; a memory's history and its lease there."""
+"""HTTP to a Reverie service, with retries that cannot double a write and our own errors; the history and the dream lease of a memory there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _AWAY = frozenset({502, 503, 504})
 
 
 class ServiceAway(StorageError):
-    """The service does not answer at the moment."""
+    """The service does not answer."""
 
 
 class ServiceRefused(InputError):
@@ -79,7 +79,7 @@ class ServiceConnection:
         tries: int = len(_PAUSES) + 1,
         once: str = "",
     ) -> Reply:
-        """Change something, once, also if the answer was lost and it is sent again.
+        """Send a change that takes effect once, even if it is sent again because the answer was lost.
 
         `once` names the change, where another process may send it again.
         """
@@ -94,7 +94,7 @@ class ServiceConnection:
             try:
                 reply = self._answered(method, path, body, headers)
             except (OSError, http.client.HTTPException) as error:
-                # Connections that were kept open may be of a service that restarted since.
+                # Open connections may belong to a service that has since restarted.
                 _close_all(self._idle)
                 problem = ServiceAway(
                     f"{self.url} does not answer ({error or type(error).__name__})"
@@ -163,7 +163,7 @@ def _close_all(idle: list[http.client.HTTPConnection]) -> None:
 
 
 def quoted(name: str) -> str:
-    """A name as one part of a path, or several: slashes stay."""
+    """A name, escaped for a URL path; slashes stay."""
     return quote(name, safe="/")
 
 
@@ -193,14 +193,15 @@ def _field(reply: Reply, name: str) -> str:
 
 
 DREAM = "dream"
-# As long as a lock in files is respected.
+# As long as the lock file of a local dream holds.
 _LEASE_SECONDS = 3_600
 
 
 class LeasedLock:
     """The lease for dreams of a service's memory, beside the lock of this machine.
 
-    What a dream writes names the lease (`told`): the service refuses it if another has it by then.
+    Every write of a dream names its lease; the service refuses the write once another holder has
+    it.
     """
 
     def __init__(self, service: ServiceConnection, project: str, held: DreamLock) -> None:
@@ -211,7 +212,7 @@ class LeasedLock:
         self.told: dict[str, str] | None = None
 
     def take(self) -> bool:
-        """Take or renew it; False while another holder has it."""
+        """Take or renew the lease; False while another holder has it."""
         try:
             self._service.send(
                 "PUT", self._path, {"holder": self._holder, "seconds": _LEASE_SECONDS}
@@ -237,7 +238,7 @@ class LeasedLock:
 
 
 _PAGE = 200
-# Reading a history is worth waiting for a service that restarts.
+# A history is read seldom, so wait for a restarting service.
 _TRIES = 4
 
 
@@ -308,7 +309,7 @@ class ServiceHistory(DerivedHistory, GitHistory):
 
 
 def revision_of(data: Mapping[str, Any]) -> Revision:
-    """A revision as the service tells it."""
+    """A revision from the service's JSON."""
     told = data["author"]
     writer: Writer = next((known for known in WRITERS if known == told.get("writer")), "user")
     author = Author(

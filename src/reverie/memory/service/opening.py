@@ -1,7 +1,7 @@
-"""Open memories and inboxes that a service keeps (which space and project, where their copies are), and move a memory there or back.
+"""Open memories and inboxes that a service keeps, and move a memory there or back.
 
-The folder is a copy of what waits. A decision goes to the service first, so that a proposal is
-decided once for all. What is proposed while the service is away waits here and is sent later.
+The inbox folder is a copy. A decision goes to the service first, so that each proposal is decided
+once. Proposals made while the service is away are kept in the folder and sent later.
 
 Revisions keep their ids on the way to a service. On the way back they become git commits; those that
 came from files get their old ids again, the others new ones, and what mentions them is adjusted.
@@ -82,11 +82,8 @@ class Service:
                 return str(space["name"])
         raise InputError(f"this key sees no {kind} space of {self.connection.url}")
 
-    def has_team(self) -> bool:
-        return any(space["kind"] == "team" for space in self._known()["spaces"])
-
     def _known(self) -> dict[str, Any]:
-        """What this key may see; as last told, while the service is away."""
+        """What this key may see; the last known answer while the service is away."""
         record = self.folder / "whoami.json"
         known = read_json(record)
         try:
@@ -205,23 +202,23 @@ class ServiceInbox(Inbox):
     # --- deciding ---
 
     def remove(self, id_: str) -> bool:
-        return self._told("DELETE", id_, {}) and super().remove(id_)
+        return self._decide("DELETE", id_, {}) and super().remove(id_)
 
     def settle(self, id_: str) -> bool:
-        return self._told("POST", id_, {"state": "approved"}) and super().settle(id_)
+        return self._decide("POST", id_, {"state": "approved"}) and super().settle(id_)
 
     def reject(self, id_: str) -> bool:
-        return self._told("POST", id_, {"state": "rejected"}) and super().reject(id_)
+        return self._decide("POST", id_, {"state": "rejected"}) and super().reject(id_)
 
     def bring_back(self, id_: str) -> bool:
-        if not self._told("POST", id_, {"state": "waiting"}):
+        if not self._decide("POST", id_, {"state": "waiting"}):
             return False
         super().bring_back(id_)
         self.follow(now=True)
         return self.get(id_) is not None
 
-    def _told(self, method: str, id_: str, body: object) -> bool:
-        """Whether the service knows the proposal; its decision is made there."""
+    def _decide(self, method: str, id_: str, body: object) -> bool:
+        """Send a decision to the service; False if the proposal is gone there."""
         self.follow()
         if not self.is_id(id_):
             return False
@@ -242,7 +239,7 @@ _BATCH_BYTES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What was moved; `renamed` revisions have another id now."""
+    """What was moved; `renamed` revisions have new ids."""
 
     memories: int
     revisions: int
@@ -360,7 +357,7 @@ def _check_out(source: ServiceStore, target: FileStore) -> None:
 
 
 def _compare(one: FileStore, other: FileStore, files: Mapping[str, Mapping[str, Any]]) -> None:
-    """Every file has the same bytes on both sides; otherwise the move is not called done."""
+    """Raise StorageError unless every file is the same on both sides."""
     for name, value in files.items():
         here, there = one.current(name), other.current(name)
         if here is None or here != there or version(here) != value["version"]:

@@ -44,10 +44,10 @@ from reverie.ports import Clock
 log = logger(__name__)
 
 MIRROR = "mirror.json"
-# The copy is compared with the service at most this often, in seconds.
+# Minimum seconds between two comparisons of the copy with the service.
 FRESH = 1.0
 _ATTEMPTS = 20
-# Copies whose service did not answer last, whichever store of this process asked it.
+# Copies whose service did not answer the last request of this process.
 _AWAY: set[Path] = set()
 
 
@@ -103,7 +103,7 @@ class ServiceStore(FileStore):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to tell of the copy: how old it is while the service is away."""
+        """Notes for the user: how old the copy is while the service is away."""
         self.follow()
         if self._state not in _AWAY:
             return ()
@@ -259,7 +259,7 @@ class ServiceStore(FileStore):
 
     def _post(self, changes: Sequence[Change], author: Author, summary: str) -> Revision | None:
         body = {
-            "changes": [_told(change) for change in changes],
+            "changes": [_change_json(change) for change in changes],
             "author": asdict(author),
             "summary": summary,
             "lease": self.lease.told if self.lease and author.writer == "dream" else None,
@@ -310,7 +310,7 @@ class ServiceStore(FileStore):
             write_json(self._state, known)
 
     def forget_everywhere(self, file: str, sentences: Sequence[str]) -> list[Cleaned]:
-        """Let the service remove every trace of a memory; what it did, place by place."""
+        """Let the service remove every trace of a memory; returns what it did in each place."""
         self.notice_hand_edits()
         asked = {"file": file, "sentences": list(sentences)}
         reply = self.service.send("POST", f"{self.path}/forget", asked).data
@@ -335,7 +335,7 @@ class ServiceStore(FileStore):
         yield
 
 
-def _told(change: Change) -> dict[str, Any]:
+def _change_json(change: Change) -> dict[str, Any]:
     if isinstance(change, Drop):
         return {"file": change.file, "data": None, "base": change.base}
     return {

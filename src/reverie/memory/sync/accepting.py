@@ -244,7 +244,7 @@ class TeamMerge:
             else:
                 refused.append(Refusal(name, f"not shared: {reason}"))
         refused += [
-            Refusal(INDEX_FILE, f"its line for {name} is not passed on: it holds a secret")
+            Refusal(INDEX_FILE, f"its line for {name} is not shared: it holds a secret")
             for name in sorted(self._held)
         ]
         return Outgoing(changes | self._shared_index(here, changes), tuple(refused))

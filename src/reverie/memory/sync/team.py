@@ -83,14 +83,14 @@ class TeamSync:
                 self._begin()
                 theirs = self._fetch()
                 self._settle(theirs)
-                meeting = self._pull(theirs)
-                report = _with_pulled(report, meeting)
-                outgoing = meeting.outgoing()
+                team_merge = self._pull(theirs)
+                report = _with_pulled(report, team_merge)
+                outgoing = team_merge.outgoing()
                 if self._publish(theirs, outgoing.changes, author):
                     return replace(
                         report,
                         pushed=_names(outgoing.changes),
-                        refused=(*meeting.refused, *outgoing.refused),
+                        refused=(*team_merge.refused, *outgoing.refused),
                         started=theirs is None and bool(outgoing.changes),
                     )
         raise self._too_busy()
@@ -127,18 +127,18 @@ class TeamSync:
     def _pull(self, theirs: str | None) -> TeamMerge:
         """Merge into ours; repeat if another process wrote to it meanwhile."""
         for _ in range(ATTEMPTS):
-            meeting = self._meet(theirs)
-            if theirs is None or self._take(meeting, theirs):
+            team_merge = self._merge_with(theirs)
+            if theirs is None or self._take(team_merge, theirs):
                 break
             self._store.notice_hand_edits()
         else:
             raise self._too_busy()
         if theirs is not None:
-            tree = tree_of(self._repo, None, meeting.accepted)
+            tree = tree_of(self._repo, None, team_merge.accepted)
             self._repo.references.create(SYNCED, self._note(tree, theirs), force=True)
-        return meeting
+        return team_merge
 
-    def _meet(self, theirs: str | None) -> TeamMerge:
+    def _merge_with(self, theirs: str | None) -> TeamMerge:
         ours = self._files(MAIN)
         found = ForeignTree()
         if theirs is not None:
@@ -148,16 +148,16 @@ class TeamSync:
         # If the branch was rewritten, merge without a base, so that nothing counts as removed.
         base = self._files(SYNCED) if synced and self._contains(theirs, synced) else {}
         merge = self._store.history.merge
-        meeting = TeamMerge(base, ours, found, merge, self._objection, self._holds_secret)
-        meeting.check()
-        return meeting
+        team_merge = TeamMerge(base, ours, found, merge, self._objection, self._holds_secret)
+        team_merge.check()
+        return team_merge
 
-    def _take(self, meeting: TeamMerge, theirs: str) -> bool:
+    def _take(self, team_merge: TeamMerge, theirs: str) -> bool:
         """Apply the merge; False if another process wrote meanwhile and it must be redone."""
-        changes = meeting.merged.changes
+        changes = team_merge.merged.changes
         summary = f"from the team: {shown(_names(changes))}"
         try:
-            made = self._store.apply(meeting.incoming, _THE_TEAM, summary, meeting.index_here)
+            made = self._store.apply(team_merge.incoming, _THE_TEAM, summary, team_merge.index_here)
         except WriteConflict:
             return False
         if made is not None:
@@ -260,10 +260,10 @@ class TeamSync:
         )
 
 
-def _with_pulled(report: SyncReport, meeting: TeamMerge) -> SyncReport:
+def _with_pulled(report: SyncReport, team_merge: TeamMerge) -> SyncReport:
     """Add one round's changes and conflicts to the report."""
-    pulled = {*report.pulled, *_names(meeting.merged.changes)}
-    conflicts = dict.fromkeys((*report.conflicts, *meeting.merged.conflicts))
+    pulled = {*report.pulled, *_names(team_merge.merged.changes)}
+    conflicts = dict.fromkeys((*report.conflicts, *team_merge.merged.conflicts))
     return replace(report, pulled=tuple(sorted(pulled)), conflicts=tuple(conflicts))
 
 

@@ -26,7 +26,7 @@ _BATCH = 32
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the stronger model comes from: its name at the hub, its folder, where downloads lie."""
+    """The source of the stronger model: its name at the hub, its folder, the folder of downloads."""
 
     model: str | None
     folder: Path | None
@@ -34,7 +34,7 @@ class Source:
 
 
 def extra_embedder(source: Source) -> Embedder | Missing:
-    """The model that `recall.embedder = "extra"` means: a folder's, an installed package's, the hub's."""
+    """The model for `recall.embedder = "extra"`: from a folder, an installed package, or the hub."""
     if source.model is None:
         found = onnx_embedder(source.folder)
         if source.folder is not None or not isinstance(found, Missing):
@@ -91,7 +91,8 @@ def _open(source: Source, *, local: bool) -> Any:
         from fastembed import TextEmbedding
         from loguru import logger
 
-        # It reports every attempt to reach the hub on standard error; our own message is enough.
+        # fastembed reports every attempt to reach the hub on standard error; our own message is
+        # enough.
         logger.disable("fastembed")
         known = {str(entry["model"]).lower() for entry in TextEmbedding.list_supported_models()}
         if name.lower() not in known:

@@ -46,8 +46,8 @@ def load_tokenizer(path: Path) -> Tokenizer:
 def _tokenizer(data: bytes) -> Tokenizer:
     """The tokenizer of a file, made in steps.
 
-    Each call of the library holds the interpreter, and one for the whole file would stop the event loop of
-    the caller's program for twice as long.
+    Each call of the library holds the interpreter; a single call for the whole file would stop the
+    caller's event loop for twice as long.
     """
     from tokenizers import Tokenizer
     from tokenizers.models import WordPiece
@@ -66,11 +66,11 @@ def _tokenizer(data: bytes) -> Tokenizer:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A row for each piece of a word, and what each piece is multiplied by."""
+    """A row for each piece of a word, and the factor of each row."""
 
     rows: NDArray[np.int8] | NDArray[np.float32]
     scales: NDArray[np.float32]
-    # The row of each piece, where several share one.
+    # The row of each piece, if several pieces share one.
     places: NDArray[np.int64] | None = None
 
     def of(self, ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int8] | NDArray[np.float32]:
@@ -268,7 +268,7 @@ class OnnxEmbedder:
 STATIC = "potion-base-8m-int8"
 POTION = Path(__file__).with_name("potion")
 ARCTIC = "arctic-embed-s-int8"
-# Weights that are known wherever they lie: what was measured for them holds.
+# Weights that are recognised in any folder, so that their calibration applies.
 _KNOWN_SIZES = {34_015_111: ARCTIC}
 # The model's documented prefix for questions; the copy in the package lacks it.
 _ARCTIC_PROMPT = "Represent this sentence for searching relevant passages: "
@@ -327,7 +327,7 @@ def _static_embedder(folder: Path) -> StaticEmbedder | Missing:
 
 
 def _known_prompt(folder: Path) -> str:
-    """What the authors of a well-known model want before a question, where its files do not say it."""
+    """The prefix for questions of a well-known model whose files do not state it."""
     try:
         said = (folder / "config.json").read_text(encoding="utf-8", errors="replace")[:4_000]
     except OSError:
@@ -336,7 +336,7 @@ def _known_prompt(folder: Path) -> str:
 
 
 def prompt_of(name: str) -> str:
-    """What the authors of a well-known model want before a question; empty for other models."""
+    """The prefix for questions of a well-known model; empty for other models."""
     return next((prompt for sign, prompt in _PROMPTS.items() if sign in name.lower()), "")
 
 
@@ -351,7 +351,7 @@ def _packaged() -> Embedder | Missing:
     return OnnxEmbedder(ARCTIC, replace(parts, prompt=parts.prompt or _ARCTIC_PROMPT))
 
 
-# Packages that were found: looking for one searches every folder of the path.
+# Found packages, cached because a search goes through every folder of the path.
 _FOUND: dict[str, Path] = {}
 
 

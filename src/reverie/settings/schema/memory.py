@@ -41,7 +41,7 @@ MEMORY: Final[tuple[Setting, ...]] = (
         "memory.enabled",
         "bool",
         default=True,
-        about="Memory as a whole: prompt section, recall, extraction, dreams. Off in any source wins.",
+        about="All of memory: prompt section, recall, extraction, dreams. Off in any source wins.",
         off_wins=True,
         project="ask",
         unasked=(True, False),
@@ -113,7 +113,7 @@ MEMORY: Final[tuple[Setting, ...]] = (
         "sync.remote",
         "str",
         None,
-        "The git remote of yours that `reverie sync` uses; unset: the one given last with --remote.",
+        "Your git remote for `reverie sync`; unset: the one last given with --remote.",
         risk="send your memories elsewhere",
     ),
     Setting(
@@ -194,7 +194,7 @@ MEMORY: Final[tuple[Setting, ...]] = (
         "choice",
         "inject",
         "What happens to memories found after the model started: `inject` adds them at the next "
-        "boundary (the end of a tool round, or the next message), `drop` drops them.",
+        "boundary (the end of a tool round, or the next message), `drop` discards them.",
         choices=("inject", "drop"),
         project="ask",
         unasked=("inject", "drop"),
@@ -203,7 +203,7 @@ MEMORY: Final[tuple[Setting, ...]] = (
         "learning.every",
         "int",
         1,
-        "Extract memories every this many turns.",
+        "Number of turns from one extraction to the next.",
         low=1,
         high=10_000,
         project="ask",
@@ -222,9 +222,9 @@ MEMORY: Final[tuple[Setting, ...]] = (
         "learning.share",
         "float",
         0.01,
-        "The largest share of what a conversation has cost that a model may cost that reads it for memories, "
-        "where prices are known. What would cost more waits, over conversations if it must; the rules read "
-        "every turn at once. 1: never wait.",
+        "The most that a model may cost which reads a conversation for memories, as a share of what the "
+        "conversation has cost, where prices are known. Turns that would cost more wait, if need be for "
+        "later conversations; the rules read every turn at once. 1: never wait.",
         low=0,
         high=1,
         project="ask",
@@ -233,8 +233,8 @@ MEMORY: Final[tuple[Setting, ...]] = (
         "learning.batch",
         "choice",
         "off",
-        "`when-idle`: sessions that have ended, also those of other clients, are read by a model in a batch, at half "
-        "its price, within a day; Anthropic and OpenAI have batches. `off`: only `reverie extract --batch` does.",
+        "`when-idle`: a model reads ended sessions, also those of other clients, in a batch: at half "
+        "price, within a day (Anthropic and OpenAI). `off`: only `reverie extract --batch` does.",
         risk="spend your money",
         choices=("off", "when-idle"),
     ),
@@ -242,7 +242,7 @@ MEMORY: Final[tuple[Setting, ...]] = (
         "learning.alarm_after",
         "int",
         5,
-        "Sessions without a learning run that worked, after which you are told; 0: never.",
+        "You are told after this many sessions without a successful learning run; 0: never.",
         low=0,
         high=1_000,
         project="ask",

@@ -9,7 +9,7 @@ from reverie.settings.schema.row import Setting
 
 def _upstream(family: str, address: str) -> Setting:
     about = (
-        f"Where the proxy sends requests of the {family} family; another gateway may stand there."
+        f"Where the proxy sends requests of the {family} family: the provider or another gateway."
     )
     risk = "send your prompts and keys elsewhere"
     return Setting(f"proxy.upstream.{family}", "url", address, about, risk=risk)
@@ -89,8 +89,8 @@ PROGRAMS: Final[tuple[Setting, ...]] = (
         "tools.head_tokens",
         "int",
         4_000,
-        "The most tokens that the definitions of tools may take which a program adds to a session; more of "
-        "them are found and called through two tools, `find_tools` and `call_tool`.",
+        "The most tokens for the definitions of tools that a program adds to a session; beyond that, "
+        "tools are found and called through two others, `find_tools` and `call_tool`.",
         low=0,
         high=1_000_000,
         project="ask",
@@ -116,7 +116,7 @@ PROGRAMS: Final[tuple[Setting, ...]] = (
         "hooks.notice",
         "choice",
         "session",
-        "When a client shows the person a line about memory: once a session, after each turn with news, never.",
+        "When a client shows you a line about memory: once a session, after each turn with news, or never.",
         choices=("session", "turn", "off"),
     ),
     Setting(
@@ -144,7 +144,7 @@ PROGRAMS: Final[tuple[Setting, ...]] = (
         "proxy.patience",
         "int",
         150,
-        "Milliseconds after which a request goes on with nothing new from Reverie.",
+        "Milliseconds after which a request is sent without anything new from Reverie.",
         risk="delay every request",
         low=1,
         high=60_000,
@@ -156,14 +156,14 @@ PROGRAMS: Final[tuple[Setting, ...]] = (
         "The project of clients that do not say where they work; unset: where the proxy was started.",
         risk="mix the memory of projects",
     ),
-    _proxy_switch("memory", "Add memories that fit behind the person's messages."),
+    _proxy_switch("memory", "Add fitting memories after the person's messages."),
     _proxy_switch("layers", "Store long tool results, and clear old ones where that pays."),
     Setting(
         "proxy.clearing",
         "choice",
         "safe",
         "When the proxy clears or compacts what is old: `safe`, if that costs no more than the session has "
-        "saved before; `expected`, if it pays in a session that goes on for ten more requests.",
+        "saved before; `expected`, if it pays in a session that continues for ten more requests.",
         risk="change what your clients send",
         choices=("safe", "expected"),
     ),
@@ -175,7 +175,7 @@ PROGRAMS: Final[tuple[Setting, ...]] = (
     _proxy_switch("record", "Keep a journal and a ledger of proxied conversations."),
     _proxy_switch(
         "slim_tools",
-        "Send the client's tools in their shortest equivalent form, without what tells a model nothing.",
+        "Send the client's tools in their shortest equivalent form, without what a model does not need.",
     ),
     Setting(
         "proxy.shadow",
@@ -209,14 +209,14 @@ def _provider(
     name: str, kind: str | None, base_url: str | None, variable: str | None, protocol: str = "chat"
 ) -> tuple[Setting, ...]:
     table = f"providers.{name}"
-    about_url = "Where its API is; unset: the SDK's own address."
+    about_url = "Address of its API; unset: the SDK's default."
     about_key = "Name of the environment variable that holds its key."
     return (
         Setting(
             f"{table}.kind",
             "choice",
             kind,
-            "The API it offers.",
+            "The kind of API it offers.",
             risk="send your prompts elsewhere",
             choices=("anthropic", "openai"),
         ),
@@ -328,7 +328,8 @@ MODELS: Final[tuple[Setting, ...]] = (
         "window.tokens",
         "int",
         None,
-        "Context window of models whose window is not known (unset: 200,000); a smaller value also shrinks a known one.",
+        "Context window of models whose window is not known (unset: 200,000); a smaller value also "
+        "shrinks a known one.",
         env="REVERIE_CONTEXT_WINDOW",
         low=4_000,
         high=10_000_000,
@@ -354,8 +355,8 @@ MODELS: Final[tuple[Setting, ...]] = (
         "context.profile",
         "choice",
         "balanced",
-        "How soon old tool traffic leaves a long conversation: `thrifty` for the lowest bill, `faithful` to "
-        "keep most of the files in work in sight. What was said and decided stays under all of them.",
+        "How soon old tool traffic leaves a long conversation: `thrifty` for the lowest bill, `faithful` "
+        "to keep most of the files being worked on in view. What was said and decided always stays.",
         choices=("thrifty", "balanced", "faithful"),
         project="ask",
     ),

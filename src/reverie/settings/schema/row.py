@@ -1,4 +1,4 @@
-"""What a row of the table of settings says."""
+"""One row of the table of settings."""
 
 from __future__ import annotations
 

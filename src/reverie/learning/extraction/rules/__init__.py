@@ -1,8 +1,8 @@
 """Finds memories without a model: what a person asks to remember, and lasting facts they plainly state.
 
-Precision comes before recall. Only the person's own words count, never pasted text, and of those only
-sentences with a cue (`cues`) or a plain fact (`plain`), and without a doubt (`doubts`). Where the author of a paragraph is
-unclear, the candidate carries that doubt, and a person decides.
+Precision comes before recall. Only the person's own words count, never pasted text, and only
+sentences with a cue (`cues`) or a plain fact (`plain`) and without a doubt (`doubts`). Where the
+author of a paragraph is unclear, the candidate carries that doubt, and a person decides.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["find"]
 _FEWEST_WORDS = 2
 _MOST_IN_A_MESSAGE = 5
 
-# "Please remember that." and "Don't do that again." refer to the sentence before.
+# "Please remember that." and "Don't do that again." refer to the previous sentence.
 _REMEMBER_THAT = re.compile(
     r"^(?:please |can you |could you )*(?:remember|memori[sz]e|keep) (?:that|this)(?: (?:please|in mind|for (?:later|the future|next time)))*[.!]*$"
     r"|^(?:bitte )?merk(?:e)? dir das(?: bitte)?[.!]*$|^souviens-t'en[.!]*$|^recuérdalo[.!]*$",
@@ -120,7 +120,7 @@ def _confirmed_type(statement: str) -> MemoryType:
 
 def _stated(message: Message) -> Iterator[Candidate]:
     found = [one for one in passages(message.text) if len(one.text) <= LONGEST_SPEECH]
-    # Text that is not plainly theirs casts no doubt: a joke in pasted text is not their joke.
+    # Text that may be another's casts no doubt: a joke in pasted text is not the person's.
     own = "\n\n".join(one.text for one in found if not one.doubt)
     everything = "\n\n".join(one.text for one in found)
     if doubts.about_message(unquoted(own)):
@@ -158,7 +158,7 @@ def _read(message: Message, said: Sequence[str], place: int) -> Candidate | None
 
 
 def _cued(message: Message, said: Sequence[str], place: int) -> Candidate | None:
-    """The first matching cue decides, also when a doubt overrules it."""
+    """The first matching cue decides, even if a doubt overrules it."""
     sentence = to_the_point(said[place])
     blotted = unquoted(sentence)
     matches = ((cue, cue.pattern.match(blotted)) for cue in CUES)
@@ -231,7 +231,7 @@ def _lasting(
 def _candidate(
     message: Message, body: str, type_: MemoryType, evidence: str, *, delete: bool = False
 ) -> Candidate:
-    # "v2.3" is a name as it stands.
+    # "v2.3" alone is a name.
     text = body if _WITH_DIGIT.match(body) else body[0].upper() + body[1:]
     return Candidate(
         text=text,

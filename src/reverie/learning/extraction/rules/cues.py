@@ -1,7 +1,8 @@
 """Phrases by which people ask to remember something, each with the type of memory it indicates.
 
-English broadly; German, French and Spanish only where the wording is unambiguous. A cue is matched
-against one sentence with its quotations masked and its opening ("oh, by the way") removed.
+English is covered broadly; German, French and Spanish only where the wording is unambiguous. A cue
+is matched against one sentence with its quotations masked and its opening ("oh, by the way")
+removed.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ _BRIEFING = re.compile(
     r"|your (?:goal|task|job|role|answer)|the (?:target|goal|key|user|reader|audience|character|most important))",
     re.I,
 )
-# "Remember, practice makes perfect" names nothing particular.
+# "Remember, practice makes perfect" is about nothing in particular.
 _PROVERB = re.compile(r"^remember,", re.I)
 _PARTICULAR = re.compile(r"\d|(?<=\w )[A-Z]|\b(?:I|I'm|my|we|our|the)\b")
 _OUTING = re.compile(
@@ -161,7 +161,8 @@ _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|we|we're|we've|us|ou
 
 # "Please remember: you'll find the tests in …" speaks to the assistant.
 _PLEASE_REMEMBER = re.compile(r"please,? (?:remember|note|memori[sz]e)(?: that)?\s*:", re.I)
-# "Please remember: you reach me on …" tells a fact; "you are …" and "you should …" brief the assistant.
+# "Please remember: you reach me on …" states a fact; "you are …" and "you should …" brief the
+# assistant.
 _ANYONE = re.compile(
     rf"{_PLEASE_REMEMBER.pattern}\s*you(?:['’]ve)? (?!are\b|were\b|will\b|should\b|must\b)", re.I
 )
@@ -191,13 +192,13 @@ def hedged(sentence: str) -> bool:
 
 
 def hearsay(sentence: str) -> bool:
-    """Whether it tells what others say, or what the person read or heard."""
+    """Whether it reports what others say, or what the person read or heard."""
     said = without_reasons(sentence)
     return bool(_HEARSAY.search(said) or reporter(said)) and not _OWN_SAYING.search(sentence)
 
 
 def about_place(said: Sequence[str], place: int) -> str | None:
-    """A doubt about the place of a sentence: laughed at, part of a text to write, inside a long text."""
+    """A doubt from the position of a sentence: beside laughter, part of a text to write, inside a long text."""
     laughs_at_it = place + 1 < len(said) and _LAUGHS.match(said[place + 1])
     if _LAUGHS.search(said[place]) or laughs_at_it:
         return "a joke"
@@ -229,7 +230,7 @@ def about_sentence(sentence: str, manner: Manner, earlier: tuple[str, ...]) -> s
     return _by_manner(sentence, manner, earlier)
 
 
-# "We decided today to …": the decision was made today, and stays.
+# "We decided today to …": made today, but the decision lasts.
 _DECIDED_WHEN = re.compile(
     r"\b(?:just now|today|tonight|heute|aujourd['’]hui|hoy)\b(?=.{0,12}\b(?:to|that|on|against|dass|que|de)\b)",
     re.I,

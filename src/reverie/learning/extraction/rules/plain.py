@@ -8,7 +8,7 @@ Nothing in such a sentence asks to be remembered. A clause states a lasting fact
 - or else its subject is their work ("our", "we", "in this repo"), its verb describes a state or a habit,
   and it says something in particular: a name, a number, a habit, a strict "always" or "only".
 
-The decisions stand first, the patterns below them, by what they find and by language. A pattern is
+The decisions come first, then the patterns, by what they find and by language. A pattern is
 matched against a clause without its full stop; case is ignored, except within `(?-i:…)`. Lists of words
 are written as words, with `_` for a space. Pure.
 """
@@ -31,13 +31,13 @@ def without_occasion(clause: str) -> str:
 
 
 def without_reminder(clause: str) -> str:
-    """The clause without the request to keep it in mind."""
+    """The clause without a request to keep it in mind."""
     kept = _KEEP_IN_MIND.sub("", clause).strip()
     return f"{kept}." if kept != clause.strip() and kept[-1:].isalnum() else kept
 
 
 def is_about_work(clause: str) -> bool:
-    """Whether it tells how the person and their colleagues work."""
+    """Whether it says how the person and their colleagues work."""
     return _ABOUT_WORK.match(clause) is not None
 
 
@@ -47,7 +47,7 @@ def is_passing(clause: str) -> bool:
 
 
 def is_particular(clause: str, *, contrasts: bool = False) -> bool:
-    """Whether it says something in particular about the person's own work, or tells of a habit."""
+    """Whether it says something specific about the person's own work, or describes a habit."""
     if contrasts:
         return True
     if _OURS.search(clause):
@@ -73,7 +73,7 @@ def lasting_piece(clause: str) -> str:
 
 
 def _outlasts_the_moment(piece: str) -> bool:
-    """What the person asks to keep in mind needs no owner, but must not be passing."""
+    """What the person asks to keep in mind need not be theirs, but must not be passing."""
     return len(piece.split()) >= _FEWEST_WORDS and not is_passing(piece.rstrip(".! "))
 
 
@@ -127,7 +127,7 @@ _STATES = _words(
     """
 )
 
-# After "we": verbs that tell of a moment, a wish or the past; also anything that ends in -ed.
+# After "we": verbs of a moment, a wish or the past, and anything that ends in -ed.
 _NO_HABIT = _words(
     r"""
     are were was had have got get did do (?:did|was|were|had|could|would|are|have|has)n['’]t
@@ -143,7 +143,7 @@ _NO_HABIT = _words(
 
 _SUBJECT = r"(?:[\w'’/.&+-]+ ){0,7}?"
 
-# A person tells who they are, what they like and how they want things.
+# A person says who they are, what they like and how they want things.
 _SELF_DESCRIPTION = _any(
     # "I'm allergic to nuts", "I live in Oslo", "I never work on Fridays", "I've given up sugar"
     r"^(?:i['’]m|i am) (?:also |still |strictly |severely )?(?:allergic|intolerant|vegan|vegetarian|pescatarian|diabetic|celiac|coeliac|gluten|lactose|left-handed|married|divorced|retired|pregnant|fluent|\d+ (?:years old|cm)|from (?-i:[A-Z])|(?:a|an) (?:vegan|vegetarian|[\w-]+ speaker|early bird|night owl))",
@@ -243,14 +243,14 @@ _CHANGED = _any(
     r"^(?:the|our|my) (?:[\w'’-]+ ){1,4}(?:has |have )?(?:changed|moved)\b(?:, (?:it['’]s|they['’]re) now| to| from)\b"
 )
 
-# Words that make a fact about "the …" one of the person's own work.
+# Words that make a fact about "the …" a fact about the person's own work.
 _OURS = _any(
     r"^the (?:project|team|company|product|repo|office|customer|client)\b",
     r"^(?:hemos|usamos|trabajamos|desplegamos|guardamos|pagamos)\b",
     r"\b(?:we|we['’]re|our|ours|us|in this (?:repo(?:sitory)?|code ?base|project|company|team|house|monorepo|workspace)|wir|uns\w*|nous|notre|nos|chez nous|nuestr\w+|(?!tramos|extremos|supremos)\w{2,}[aei]mos)\b",
 )
 
-# What happens again and again.
+# Habits and repetitions.
 _HABIT_WORDS = _words(
     r"""
     (?:every|each|per)_(?:other_|second_|third_|\d+_)?(?:second|minute|hour|day|night|morning|evening|week|weekend|month|quarter|year|sprint|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?
@@ -283,7 +283,7 @@ _DEFINES = _any(
     r"\bmust (?:always|never|not)\b",
 )
 
-# What holds without exception.
+# Statements without exception.
 _STRICT_WORDS = _words(
     r"""
     always never only solely exclusively nobody no_one immer nie niemals nur stets niemand
@@ -293,7 +293,7 @@ _STRICT_WORDS = _words(
 )
 _STRICT = _any(rf"\b(?:{_STRICT_WORDS})\b")
 
-# "All dates are to be …", "nobody but … may …": a norm, which needs no owner.
+# "All dates are to be …", "nobody but … may …": a norm, whoever it is about.
 _NORM = _any(
     r"^(?:all|every|each|no) (?:[\w'’-]+ ){1,6}(?:is|are) (?:always |never )?to be\b",
     r"^(?:nobody|no one|niemand|personne|nadie) (?:but|except|außer|sauf|salvo) ",
@@ -307,7 +307,7 @@ _RULE = _any(
     r"^when(?:ever)? you (?:write|answer|reply|commit|name|show|give|explain|draft|generate|create|make|suggest|plan|book|cook|edit|change|review)\b[^,]{2,60}, (?:please )?(?!i\b|we\b|it\b|you\b|the\b|this\b)\w+",
 )
 
-# What holds only now, for this task, or is trouble to be mended.
+# True only now or for this task, or a problem to fix.
 _PASSING_WORDS = _words(
     r"""
     this that these those (?:in|on|at|from|of|to|with)_(?:it|them) it['’]s_(?:not|still) here
@@ -353,7 +353,7 @@ _FROM_NOW = _any(
     r"\b(?:a partir|desde) (?:de )?(?:hoy|ahora)\b",
 )
 
-# The person tells what they did.
+# The person reports what they did.
 _TELLS_OF_ONESELF = _any(r"\b(?:i|i['’]ve|i['’]m|me|my|ich|je|yo)\b")
 
 # Between a task and a clause beside it: "Fix the test, and by the way we use pytest".
@@ -379,7 +379,7 @@ _FOREWORD = _any(
 
 _WHEN_YOU = _any(r"^when(?:ever)? you [^,]{4,60}, ")
 
-# Where a sentence goes on with something else: a reason, a consequence, a remark.
+# Where a sentence continues with something else: a reason, a consequence, a remark.
 _NEXT_PIECE = _any(
     r"[,;–—] +",
     r",? (?:and|und|et|y) (?=(?:that|it|they|she|he|i|you|sie|er|es|elle|il|ella|él)\b)",
@@ -391,7 +391,7 @@ _SUBORDINATE = _any(
     r"^(?:if|unless|once|when|until|while|although|though|since|because|as|so that|during|above|regarding|speaking of|who|which|where|wenn|falls|weil|während|denn|da|car|parce que|porque|como|sobald|obwohl|si|quand|bien que|cuando|aunque)\b"
 )
 
-# Asks to keep what stands before or behind it.
+# Asks to keep what comes before or after it.
 _KEEP_IN_MIND = _any(
     r"^(?:please |bitte |por favor,? )?(?:note|keep in mind|bear in mind|be aware|beachte|denk daran|bedenke|note|sache|garde en tête|ten en cuenta|ten presente|ojo)(?: bitte)?,?:? (?:that|dass|que|qu['’]) ?",
     r"[,;] (?:and |please |so |also )*(?:(?:keep|bear) (?:that|this|it) in mind|note (?:that|this) down|don['’]t forget (?:that|it|this)|merk dir das|vergiss das nicht|ne l['’]oublie pas|garde-le en tête|no lo olvides|tenlo en cuenta|recuérdalo)\b.*$",

@@ -1,7 +1,7 @@
-"""Splits text into sentences, and finds what a reply confirms and what is stated beside a question or a task. Pure.
+"""Splits text into sentences, and finds what a reply confirms and what is stated along with a question or a task.
 
-Such a sentence asks for something, and states a lasting fact on the way. The fact is cut out and must
-read as one of the person's own work or of themselves. Pure.
+Such a sentence asks for something and also states a lasting fact. The fact is cut out, and must
+read as one about the person or their own work. Pure.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ _ME = (
     r"|\b(?:is|are) what (?:we|i) (?:use|run|have)\b|^ich (?:arbeite|nutze|wohne)\b|^je (?:travaille|vis) (?:à|en|dans|chez|avec|le)\b|^j['’](?:utilise|habite)\b|^(?:uso|vivo) "
 )
 _ALONE = re.compile(_ME, re.I)
-# Beside a question or a task it need not say that it lasts.
+# Next to a question or a task it need not say that it lasts.
 _BESIDE = re.compile(
     rf"{_ME}|^i (?:only |mostly |always |never )?(?:use|speak|come from|type)\b|^i only have\b|^we(?:['’]re| are) on (?!it\b|the\b|a\b|this\b)\w+"
     r"|^(?:he|she|they)(?:['’]s|['’]re| is| are) (?:my|our)\b"
@@ -143,7 +143,7 @@ _EVERYWHERE = re.compile(r"\b(?:in|for|on) (?:all|every|each|any)\b|\beverywhere
 _WORDS = re.compile(r"[^\W\d_]+")
 _FEWEST, _MOST = 3, 28
 _LONGEST = 300
-# "…, please stick to it", "we don't … here": no sign of a passing moment.
+# "…, please stick to it", "we don't … here": not about a passing moment.
 _HARMLESS = re.compile(
     r"(?:,|;| –| —) (?:so )?(?:please|bitte|s['’]il te plaît|por favor)\b.*$|(?<=\w) here\b(?=,|$)",
     re.I,
@@ -184,7 +184,7 @@ def _is_ours(remark: str) -> bool:
 
 
 def _is_premise(fact: str) -> bool:
-    """What a question starts from lasts, unless it tells of a moment."""
+    """The premise of a question lasts, unless it describes a moment."""
     return _lasts(fact) or (plain.is_about_work(fact) and not plain.is_passing(fact))
 
 
@@ -206,24 +206,24 @@ def _lasts(clause: str) -> bool:
         return False
     if plain.lasting_piece(said) or _CHANGED.match(said) or _is_self(said):
         return True
-    return _BESIDE.search(said) is not None or _is_of_ours(said)
+    return _BESIDE.search(said) is not None or _is_about_us(said)
 
 
 def _lasts_alone(sentence: str) -> bool:
-    """A sentence of its own must not tell a story."""
+    """A separate sentence must not tell a story."""
     said = _HARMLESS.sub("", sentence.rstrip(".! "))
     if not _FEWEST <= len(_WORDS.findall(said)) <= _MOST or plain.is_passing(said):
         return False
     if _CHANGED.match(said) or _ALONE.search(said):
         return True
-    return _is_of_ours(said) and _TOLD.search(said) is None
+    return _is_about_us(said) and _TOLD.search(said) is None
 
 
-def _is_of_ours(said: str) -> bool:
+def _is_about_us(said: str) -> bool:
     ours = _OURS.search(said) and _HOLDS.search(said)
     return bool(ours) and (plain.is_particular(said) or _EVERYWHERE.search(said) is not None)
 
 
 def _is_self(said: str) -> bool:
-    """Whether it tells who the person is, as a sentence of its own would."""
+    """Whether it says who the person is, as a separate sentence would."""
     return any(cue.manner == "self" and cue.pattern.match(said) for cue in CUES)
