@@ -189,8 +189,10 @@ def with_values_of(text: str, notes: list[tuple[str, str]]) -> Iterator[str]:
     for _, note in notes:
         changed = note
         for pattern in (FIGURE, DAY_NAME):
-            lent = cycle(pattern.findall(text) or [None])
-            changed = pattern.sub(lambda found, lent=lent: next(lent) or found[0], changed)
+            if lent := pattern.findall(text):
+                source = cycle(lent)
+                parts = pattern.split(changed)
+                changed = "".join(part + next(source) for part in parts[:-1]) + parts[-1]
         for name in _names(note):
             changed = changed.replace(name, next(names) or name)
         if changed != note:

@@ -32,16 +32,20 @@ from reverie.memory.secrets.cues import find_cues
 from reverie.memory.secrets.named import lowered
 from reverie.memory.secrets.plausibility import is_never_secret
 from reverie.memory.secrets.sentences import find_candidates
-from reverie.memory.secrets.signs import signs_of
+from reverie.memory.secrets.signs import NOTHING, signs_of
 from reverie.memory.secrets.word_classes import find_topics
 
 TARGET = Path(secrets.__file__).with_name("weights.json")
-TIMES = 6
+TIMES = 3
 PENALTY = 1.0
 HARMLESS_WEIGHT = 0.7
 # A sign counts if so many different lines have it.
 FEWEST_LINES = 3
+ALONE = f"{NOTHING} nowhere"
 TURNS, HARDEST, FIRST = 3, 1_200, 1_500
+# Most values of real texts have no word for a secret near: so many of them are learnt.
+KEPT_ALONE = 0.06
+CLOSE_ENOUGH = 0.02
 PIECE, OF_SESSION, OF_CHATS = 20_000, 250_000, 3_000_000
 SESSIONS = ("claude_sessions", "pi_sessions", "longmemeval", "locomo", "sweagent_traj")
 
@@ -94,6 +98,14 @@ def real() -> Iterator[Example]:
                 yield Example(text[start : start + PIECE], (), -1)
 
 
+def strangers() -> Iterator[Row]:
+    """The values of sessions and chats, of those without a word for a secret a part."""
+    chance = random.Random(3)
+    for row in rows(list(real())):
+        if ALONE not in row.signs or chance.random() < KEPT_ALONE:
+            yield replace(row, secret=False)
+
+
 def tuned() -> Iterator[Example]:
     for number, leak in enumerate(opaque_keys(TUNED)):
         start = leak.text.index(leak.value)
@@ -113,7 +125,7 @@ def vocabulary(table: Sequence[Row]) -> dict[str, int]:
 
 def fitted(table: Sequence[Row], places: dict[str, int]) -> Weights:
     """Logistic regression with a penalty, by Newton's method; the last weight is the constant."""
-    known = np.zeros((len(table), len(places) + 1))
+    known = np.zeros((len(table), len(places) + 1), dtype=np.float32)
     for number, row in enumerate(table):
         known[number, [places[sign] for sign in row.signs if sign in places]] = 1
     known[:, -1] = 1
@@ -123,12 +135,13 @@ def fitted(table: Sequence[Row], places: dict[str, int]) -> Weights:
     penalty[-1] = 0.01
     found = np.zeros(known.shape[1])
     for _ in range(25):
-        likely = 1 / (1 + np.exp(-known @ found))
-        slope = known.T @ (each * (likely - target)) + penalty * found
-        curve = (known * (each * likely * (1 - likely))[:, None]).T @ known + np.diag(penalty)
+        likely = 1 / (1 + np.exp(-np.clip(known @ found, -30, 30)))
+        slope = known.T @ (each * (likely - target)).astype(np.float32) + penalty * found
+        bend = (each * likely * (1 - likely)).astype(np.float32)
+        curve = ((known * bend[:, None]).T @ known).astype(np.float64) + np.diag(penalty)
         step = np.linalg.solve(curve, slope)
         found -= step
-        if np.abs(step).max() < 1e-4:
+        if np.abs(step).max() < CLOSE_ENOUGH:
             break
     return found
 
@@ -141,7 +154,7 @@ def learnt(texts: Sequence[Example]) -> tuple[Weights, dict[str, int]]:
     """The weights, after the harmless values that they took for secrets were learnt, too."""
     table = [row for row in rows(texts) if row.secret is not None]
     places = vocabulary(table)
-    strange = [replace(row, secret=False) for row in rows(list(real()))]
+    strange = list(strangers())
     hard = random.Random(1).sample(strange, min(FIRST, len(strange)))
     found = fitted([*table, *hard], places)
     for _ in range(TURNS if strange else 0):

@@ -1,8 +1,9 @@
 """How many secrets that only their sentence gives away are found, and how many harmless texts are altered.
 
 `spoken_secrets/fitted.txt` holds the sentences that `fit_secrets.py` learns from, `held_back.txt` those
-that only this script reads. In each line a mark says whether it holds a secret (`+`) or is harmless (`-`);
-braces are filled with values made at run time, so nothing in the files is a credential.
+that only this script reads; so are `unlearnt/`, by authors who had not seen any of this. In each line a mark says
+whether it holds a secret (`+`; `+k` an opaque key, token or password, `+s` a code, word or name) or is
+harmless (`-`); braces are filled with values made at run time, so nothing in the files is a credential.
 
     python benchmarks/spoken_secrets.py [--errors]
 """
@@ -14,7 +15,7 @@ import re
 import string
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +24,9 @@ from report import publish
 from reverie.memory.secrets import find_secrets
 
 FOLDER = Path(__file__).parent / "spoken_secrets"
-Part = Literal["fitted", "held_back"]
+Part = Literal["fitted", "held_back", "unlearnt/first", "unlearnt/second"]
+PARTS: Sequence[Part] = ("fitted", "held_back", "unlearnt/first", "unlearnt/second")
+NAMES = {"+": "secrets", "+k": "keys and passwords", "+s": "codes, words, names", "-": "harmless"}
 TIMES = 3
 COLUMNS = ("sentences", "what", "texts", "in clear or altered", "share", "bar")
 
@@ -59,6 +62,7 @@ class Example:
     text: str
     secrets: Sequence[tuple[int, int]]
     line: int
+    mark: str = "-"
 
 
 def examples(part: Part, times: int = TIMES) -> list[Example]:
@@ -67,13 +71,13 @@ def examples(part: Part, times: int = TIMES) -> list[Example]:
     for number, line in enumerate((FOLDER / f"{part}.txt").read_text("utf-8").splitlines()):
         mark, _, frame = line.partition(" ")
         frame = frame.replace("\\n", "\n").replace("\\t", "\t").replace("\\\\", "\\")
-        varied = mark == "+" or "[" in frame
-        for turn in range((times if varied else 1) if mark in ("+", "-") else 0):
+        varied = mark.startswith("+") or "[" in frame
+        for turn in range((times if varied else 1) if mark in NAMES else 0):
             dice = random.Random(f"{part} {line} {turn}")
             frame_of = _chosen(frame, dice)
-            if turn % 3 == 2 and "\n" not in frame:
+            if turn % 3 == 2 and "\n" not in frame and not part.startswith("unlearnt"):
                 frame_of = _among_others(frame_of, dice)
-            found.append(_filled(frame_of, number, dice))
+            found.append(replace(_filled(frame_of, number, dice), mark=mark))
     return found
 
 
@@ -285,23 +289,18 @@ def in_clear(example: Example) -> list[str]:
 
 def main() -> None:
     rows: list[Sequence[object]] = []
-    for part in ("fitted", "held_back"):
+    for part in PARTS:
         texts = examples(part)
-        spoken, plain = (
-            [e for e in texts if bool(e.secrets) is with_secret] for with_secret in (True, False)
-        )
-        clear = [example for example in spoken if in_clear(example)]
-        altered = [example for example in plain if find_secrets(example.text)]
-        if "--errors" in sys.argv and part == "fitted":
-            for example in [*clear, *altered]:
-                print(f"{'+' if example.secrets else '-'} {example.text!r}", in_clear(example))
-        rows += [
-            (part, what, len(of), len(bad), f"{len(bad) / len(of):.1%}", bar)
-            for what, of, bad, bar in (
-                ("secrets", spoken, clear, "10 %"),
-                ("harmless", plain, altered, "3 %"),
-            )
-        ]
+        for mark, name in NAMES.items():
+            of = [example for example in texts if example.mark == mark]
+            if not of:
+                continue
+            bad = [one for one in of if (in_clear(one) if one.secrets else find_secrets(one.text))]
+            if "--errors" in sys.argv and part == "fitted":
+                for example in bad:
+                    print(f"{mark} {example.text!r}", in_clear(example))
+            bar = "3 %" if mark == "-" else "10 %"
+            rows.append((part, name, len(of), len(bad), f"{len(bad) / len(of):.1%}", bar))
     publish("spoken_secrets", COLUMNS, rows)
 
 

@@ -106,7 +106,7 @@ FRAMES = re.compile(
     r"|\b(?:escribió|respondió|dijo|contestó|me (?:llegó|mandó|mandaron|escribió))(?: (?:esto|eso|este|así|un|el|por|correo|mensaje|mail))*[.!]?$",
     re.I,
 )
-# "Found on a sticky note on the printer: …", "[system] …"
+# A lead that says where a text was found, or a label in square brackets before it.
 FOUND = re.compile(
     r"^(?:(?:found|seen|spotted|copied|taken|overheard|heard|read|posted|written|stuck|pinned|printed|received|gefunden|gelesen|gehört|abgeschrieben"
     r"|trouvée?|lue?|reçue?|entendue?|visto|leído|encontrado|recibido|oído)\b[^:\n]{3,80}:|\[[^\]\n]{2,24}\])",
