@@ -197,7 +197,11 @@ def _prefixed() -> list[Leak]:
         ),
         (
             "age",
-            _join("AGE-SECRET-", "KEY-1", made("age", "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58)),
+            _join(
+                "AGE-SECRET-",
+                "KEY-1",
+                made("age", _join("QPZRY9X8GF2TVDW0", "S3JN54KHCE6MUA7L"), 58),
+            ),
             "sops decrypts with {}",
         ),
         ("digitalocean", _join("do", "p_v1_", made("do", HEX, 64)), "doctl uses {}"),

@@ -30,6 +30,7 @@ _TEMPLATE = re.compile(
 # In the middle of a token, too: `sk-ant-your-key-here`, `ghp_xxxxxxxx`, `AKIA…EXAMPLE`.
 _STAND_IN = re.compile(
     r"(?i:x{6}|\*{3}|0{10}|\.\.\.|…|example|placeholder|dummy|redacted|changeme"
+    r"|beispiel|platzhalter|ersetze[-_]?mich|exemple|[aà][-_]remplacer|c[aá]mbiame|reemplaza[-_]?me|ejemplo"
     r"|replace[-_]?(?:me|with|this)|(?:^|[-_./])(?:your|goes|here|insert)(?:[-_./]|$)"
     r"|secret removed)"
 )
@@ -199,6 +200,10 @@ def is_public(value: str) -> bool:
 def is_hash(value: str) -> bool:
     """Whether a value is hexadecimal or a UUID, which may be an id or a key."""
     return bool(_HEX.fullmatch(value) or _UUID.fullmatch(value))
+
+
+def is_uuid(value: str) -> bool:
+    return _UUID.fullmatch(value) is not None
 
 
 def is_opaque(value: str, least: int = 10) -> bool:

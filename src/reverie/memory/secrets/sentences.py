@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 from reverie.memory.secrets.cues import NAMES
 from reverie.memory.secrets.layout import is_about_another, is_value
 from reverie.memory.secrets.library import Secret
-from reverie.memory.secrets.plausibility import is_joined_words, is_mixed, is_never_secret
+from reverie.memory.secrets.plausibility import (
+    is_hash,
+    is_joined_words,
+    is_mixed,
+    is_never_secret,
+    is_uuid,
+)
 from reverie.memory.secrets.shapes import TURNS
 from reverie.memory.secrets.signs import score_of, signs_of
 from reverie.memory.secrets.word_classes import GO_ON, Topic, classes_of, find_topics
@@ -38,6 +44,7 @@ _NAMES: Mapping[str, str] = {
 _LEADS = frozenset(
     ["s", "is", "are", "was", "were", "be", "being", "now", "still", "currently", "actually", "simply", "just", "to", "into", "as", "by", "with", "reads", "equals", "ist", "sind", "war", "lautet", "lauten", "heißt", "heisst", "jetzt", "nun", "auf", "durch", "als", "bitte", "mit", "sei", "est", "sont", "était", "devient", "désormais", "maintenant", "par", "comme", "avec", "suivant", "es", "son", "era", "será", "ahora", "por", "como", "con", "al", "sea", "ahora", "el", "la", "le", "das", "der", "a", "à", "zu"]
 )  # fmt: skip
+_TOWARDS = frozenset(["to", "into", "auf", "zu", "à", "a", "al"])
 _SIGN_BEFORE = re.compile(r"(?:[:=：＝]|->|=>|→|⇒|[-–—])(?:\s*[>|]-?(?=\n))?[\s\"'`*(\[<{«“„‘「]*$")
 _SENTENCE_END = re.compile(r"[.!?]['\")]?\s+[A-ZÄÖÜÉÈÀ¿¡]|\n")
 _WORD = re.compile(r"[^\W_]+")
@@ -104,12 +111,21 @@ def _leading(text: str, value: str, start: int, end: int, before: Sequence[Cue])
         words = [word.lower() for word in _WORD.findall(between)]
         leads = not words and len(between) <= _SHORTEST_WAY
         led = leads or _SIGN_BEFORE.search(between) or (words and words[-1] in _LEADS)
+        if _may_be_an_id(value, words):
+            continue
         named = (
             led and not is_about_another(between) and text[cue.start : cue.end].lower() != "pass"
         )
         if named and is_value(cue.kind, value, text[end : end + 12]) and not is_joined_words(value):
             return cue
     return None
+
+
+def _may_be_an_id(value: str, words: Sequence[str]) -> bool:
+    """Whether a UUID or hash is named by more than the word for a secret: «the token service went back to …»."""
+    if is_uuid(value):
+        return len(words) > 1
+    return is_hash(value) and bool(words) and words[-1] in _TOWARDS
 
 
 def _in_address(text: str, start: int) -> bool:

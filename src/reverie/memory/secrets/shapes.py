@@ -19,7 +19,6 @@ TURNS = re.compile(
     rf"(?:{_SIDE}\b[^.\n\d]{{0,20}}\d{{1,2}}\b|\b\d{{1,2}}\b[^.\n\d,]{{0,8}}{_SIDE}\b)){{1,4}}",
     re.IGNORECASE,
 )
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
 _SEED_LENGTHS = (12, 15, 18, 24)
 _SPACED_DIGITS = re.compile(r"\d{1,4}(?:[ ,]{1,2}\d{1,4})+")
 
@@ -37,7 +36,7 @@ def shape_of(value: str) -> str:  # noqa: C901, PLR0911, PLR0912 - one return a 
         return "spaced digits" if _SPACED_DIGITS.fullmatch(value) else "phrase"
     if value.isalpha():
         return "humps" if re.search(r"[a-zà-ÿ][A-ZÀ-Þ]", value) else "word"
-    if _UUID.fullmatch(value):
+    if value_forms.is_uuid(value):
         return "uuid"
     if value_forms.is_hash(value):
         return "hash"

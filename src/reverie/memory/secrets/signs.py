@@ -34,6 +34,8 @@ _CODE_LINE = re.compile(
 _LONGEST_HEADING = 30
 _PLAIN = re.compile(r"(?<![\w/.=-])[^\W\d_]{2,}(?![\w/=(-])")
 _FEWEST_PLAIN = 3
+_DIGIT = re.compile(r"\d")
+_MARKUP = re.compile(r"\\[nrtu\"]|\"\s*:|</|[{}]|::")
 
 
 def signs_of(
@@ -43,7 +45,7 @@ def signs_of(
     value = text[start:end]
     shape = shape_of(value)
     near = list(_near(text, start, end, topics, starts))
-    if not near and shape in ALONE and _in_prose(text, start, end):
+    if not near and shape in ALONE and _DIGIT.search(value) and _in_prose(text, start, end):
         near = [(NOTHING, "nowhere", "")]
     if not near:
         return [], ""
@@ -286,10 +288,11 @@ def _behind(text: str, end: int) -> Iterator[str]:
 
 
 def _in_prose(text: str, start: int, end: int) -> bool:
-    """Whether plain words stand on the line of a value."""
+    """Whether plain words stand on the line of a value, and no markup or escaped line ends."""
     before = text[max(0, start - 80) : start].rpartition("\n")[2]
     after = text[end : end + 60].partition("\n")[0]
-    return len(_PLAIN.findall(f"{before} {after}")) >= _FEWEST_PLAIN
+    line = f"{before} {after}"
+    return len(_PLAIN.findall(line)) >= _FEWEST_PLAIN and not _MARKUP.search(line)
 
 
 def _words_around(text: str, start: int, end: int) -> Iterator[str]:

@@ -34,15 +34,15 @@ TOPICS = {
         card visa mastercard amex maestro debit credit atm bank sim phone tablet ipad iphone voicemail
         karte bankkarte kreditkarte ec girokarte handy telefon mailbox carte téléphone banque tarjeta móvil teléfono banco
         chip tracker smartphone watch puk sparkasse guthaben giro bancaire puce portable téléalarme cajero libreta rastreador
-        sms text parental kindersicherung anrufbeantworter répondeur contestador telly wallet monedero portefeuille
+        sms parental kindersicherung anrufbeantworter répondeur contestador telly wallet monedero portefeuille
     """,
     "account": """
         user username account login log logon email admin root guest sign credentials
         benutzer benutzername konto nutzer nutzername anmeldung zugang utilisateur compte identifiant connexion connecte session
         usuario cuenta invitado acceso entra conéctate
-        portal website site page profile subscription membership webmail authenticator signs logs signed logged authenticate
+        website subscription membership webmail authenticator authenticate
         authenticates identifies einloggen eingeloggt anmelden anmeldet seite webseite profil abo connecter connectez espace
-        abonnement sitio perfil página web entrar plataforma plateforme plattform app appli application aplicación
+        abonnement sitio perfil página entrar plataforma plateforme plattform appli
     """,
     "machine": """
         sudo kinit laptop computer server nas router printer database db mysql postgres redis smtp ftp ssh vpn samba mqtt elastic
@@ -50,10 +50,9 @@ TOPICS = {
         bios bitlocker openssl cryptsetup htpasswd rcon requirepass vault bot api staging box demo preview backend mailer imap
         drucker rechner datenbank archiv datei platte festplatte ordinateur serveur imprimante fichier disque base
         ordenador servidor impresora archivo disco licence license lizenz product windows adobe
-        registry npm pypi docker kubernetes cluster webhook hmac sentry datadog grafana slack discord stripe paypal twilio
-        sendgrid shopify wordpress wp mqtt ldap sftp rsync restic borg keepass keychain vault keystore signing upload publish
-        exporter importer integration plugin scanner scan till pos terminal screen prompt camera cam doorbell thermostat
-        sensor tv television streaming cloud photos bluetooth pairing meeting booking newsletter payroll backup
+        registry npm pypi webhook hmac sentry datadog grafana slack discord stripe paypal twilio
+        sendgrid shopify wordpress wp mqtt ldap sftp rsync restic borg keepass keychain keystore
+        scanner till camera cam doorbell thermostat tv television streaming photos bluetooth pairing booking newsletter payroll
         kamera kasse fernseher heizung drucker scanner buchhaltung lohn sicherung melkcomputer bildschirm
         caméra caisse télé chauffage tablette écran sauvegarde paie logiciel ordi pc poste
         cámara tele televisión calefacción pantalla copia nómina programa
