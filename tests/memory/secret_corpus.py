@@ -507,7 +507,8 @@ RARE: Sequence[Leak] = tuple(_rare())
 
 # Secrets that only the library finds.
 ONLY_THE_LIBRARY: Sequence[Leak] = tuple(
-    Leak(kind, f"We use {value} for {kind}.", value)
+    # Bare: a sentence would give the value away to our signs.
+    Leak(kind, value, value)
     for kind, value in (
         ("intra 42", _join("s-s4", "t2ud-", made("i42", HEX, 64))),
         ("gitlab session", _join("_gitlab", "_session=", made("gls", HEX, 32))),

@@ -51,7 +51,7 @@ _WORD = re.compile(r"[^\W_]+")
 _REACH, _SHORTEST_WAY = 110, 12
 # A value after one of these is an id, with or without a cue.
 _NAMES_AN_ID = re.compile(
-    r"(?:\b(?i:ids?|uid|uuid|sha\d*|md5|commit|revision|checksum|digest|hash|fingerprint|integrity|signature|etag|nonce"
+    r"(?:\b(?i:ids?|uid|uuid|sha\d*|md5|commit|blob|tree|object|parent|revision|checksum|digest|hash|fingerprint|integrity|signature|etag|nonce"
     r"|request|trace|span|message|w/|channel|video|document|folder|file|image|build|address|wallet|cid|public key|adresse|datei)"
     r"|(?:[a-z]Id|_id|-id|(?<!SESS)ID)s?)[\s:=#\"'`(*\\]{1,6}$"
 )
