@@ -76,7 +76,7 @@ MOST_BESIDE = 3
 # What people say first, in few words; no two of them say the same.
 SHORT = Path(__file__).with_name("judgement") / "short_facts.txt"
 BESIDE_WEIGHT = 1.0
-SHORT_WEIGHT = 0.6
+SHORT_WEIGHT = 1.0
 HIDDEN = 8
 NETWORKS = 4
 PENALTY = 30.0

@@ -240,6 +240,8 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
 TOLD = 0.28
 # Of two sentences in nearly the same words the rules know more: siblings mostly repeat a sentence.
 _ALIKE = 0.36
+# The rules see two things ("API v1", "API v2"), in whatever words.
+_FIRM = 0.42
 # Less is enough where the words speak of a change.
 _CHANGED = 0.12
 # So much is needed where form speaks against it: another speaker, a denial.
@@ -315,7 +317,7 @@ def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
         return _NEVER
     if _told_anew(signs):
         denies = signs["denied"] and _far_apart(signs)
-        return _ALIKE if verdict.firm else _EVEN if denies else TOLD
+        return _FIRM if verdict.firm else _EVEN if denies else TOLD
     return _needed_in_one_form(verdict, signs)
 
 

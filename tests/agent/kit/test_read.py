@@ -50,9 +50,9 @@ async def test_text_comes_with_numbers_and_what_cannot_be_seen(
 @pytest.mark.parametrize(
     ("window", "expected"),
     [
-        ({"limit": 2}, "1\tl1\n2\tl2\n[lines 1–2 of 5; go on with offset 3]"),
+        ({"limit": 2}, "1\tl1\n2\tl2\n[lines 1–2 of 5; continue with offset 3]"),
         ({"offset": 4}, "4\tl4\n5\tl5\n[lines 4–5 of 5]"),
-        ({"offset": 2, "limit": 1}, "2\tl2\n[lines 2–2 of 5; go on with offset 3]"),
+        ({"offset": 2, "limit": 1}, "2\tl2\n[lines 2–2 of 5; continue with offset 3]"),
         ({"offset": 9}, "[the file has 5 lines: there is nothing from line 9 on]"),
         ({"offset": 1, "limit": 99}, "1\tl1\n2\tl2\n3\tl3\n4\tl4\n5\tl5"),
     ],
@@ -65,7 +65,7 @@ async def test_part_of_a_file(desk: Workplace, window: dict[str, int], expected:
 async def test_a_long_file_stops_at_two_thousand_lines(desk: Workplace) -> None:
     (desk.root / "file").write_text("x\n" * 3_000)
     text = await read(desk, "file")
-    assert text.endswith("2000\tx\n[lines 1–2,000 of 3,000; go on with offset 2001]")
+    assert text.endswith("2000\tx\n[lines 1–2,000 of 3,000; continue with offset 2001]")
 
 
 async def test_a_heavy_file_stops_when_it_is_heavy(desk: Workplace) -> None:

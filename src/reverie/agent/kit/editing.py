@@ -181,7 +181,7 @@ def _extent(first: int, count: int, total: int) -> str:
     if (first, last) == (1, total):
         return ""
     where = f"lines {first:,}–{last:,} of {total:,}"
-    return where if last == total else f"{where}; go on with offset {last + 1}"
+    return where if last == total else f"{where}; continue with offset {last + 1}"
 
 
 def _peculiarities(file: TextFile) -> list[str]:
@@ -209,8 +209,8 @@ _EDIT = ToolSpec.of(
     parameters(
         *("path", "old_text", "new_text"),
         path=string("The file to edit."),
-        old_text=string("What is there now.", minLength=1),
-        new_text=string("What shall be there."),
+        old_text=string("The text to replace.", minLength=1),
+        new_text=string("The new text."),
         replace_all={"type": "boolean", "description": "Change every occurrence."},
     ),
 )
@@ -314,7 +314,7 @@ _WRITE = ToolSpec.of(
     parameters(
         *("path", "content"),
         path=string("The file to write."),
-        content=string("All that the file shall hold."),
+        content=string("The whole new content of the file."),
     ),
 )
 
@@ -347,7 +347,7 @@ def _write(path: Path, name: str, content: str, last: FileRead | None) -> files.
         return files.Written(f"Created {name} ({_size(content)})", read)
     old = files.TextFile.parse(before.data)
     if old is None:
-        raise InputError(f"{name} is a binary file; remove it first if text shall take its place")
+        raise InputError(f"{name} is a binary file; remove it first to replace it with text")
     files.check_seen(name, last, before.read)
     text = files.with_endings(content, like=old.text)
     data = files.rendered(old, text, name)
