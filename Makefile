@@ -32,7 +32,7 @@ format: $(VENV)/.dev    ## put the code in house style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-test-slow: $(VENV)/.dev ## suites that take minutes
+test-slow: $(VENV)/.fuzz ## suites that take minutes, with a coverage-guided fuzzer
 	@$(BIN)/python -m pytest -m slow
 
 test-clients: $(VENV)/.clients .clients/.installed ## real coding agents and SDKs; installs npm packages
@@ -81,6 +81,10 @@ $(VENV)/.dev: $(PINS) | $(BIN)/python
 
 $(VENV)/.server: $(VENV)/.run
 	@$(PIP) install -c constraints.txt -e '.[all,server]'
+	@touch $@
+
+$(VENV)/.fuzz: $(VENV)/.dev
+	@$(PIP) install -c constraints.txt -e '.[fuzz]' || echo "atheris has no wheel for this Python: its runs are skipped" >&2
 	@touch $@
 
 $(VENV)/.clients: $(VENV)/.dev

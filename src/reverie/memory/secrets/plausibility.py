@@ -1,7 +1,4 @@
-"""Decide whether a value is a real secret, or a word, a placeholder, a name or code.
-
-Precision comes first: removing an ordinary word damages a memory.
-"""
+"""Decide whether a value is a real secret, or a word, a placeholder, a name or code; in doubt it is none."""
 
 from __future__ import annotations
 
@@ -192,9 +189,8 @@ def is_key(value: str) -> bool:
 
 def is_public(value: str) -> bool:
     """Whether a value is a digest, id, version, address or file name."""
-    return is_hash(value) or any(
-        form.fullmatch(value) for form in (_PUBLIC, _ID, _CODE, _PATH, _CONSTANT)
-    )
+    forms = (_PUBLIC, _ID, _CODE, _PATH, _CONSTANT)
+    return is_hash(value) or any(form.fullmatch(value) for form in forms)
 
 
 def is_hash(value: str) -> bool:
