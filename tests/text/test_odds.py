@@ -362,7 +362,7 @@ def test_the_rules_settle_what_they_are_sure_of(settled: dict[str, bool]) -> Non
 
 def test_where_the_rules_see_two_things_more_is_needed() -> None:
     firm = Verdict("sibling", firm=True)
-    for signs, enough in ((PLAIN, 0.42), ({**PLAIN, "cue anywhere": 1.0}, 0.36)):
+    for signs, enough in ((PLAIN, 0.38), ({**PLAIN, "cue anywhere": 1.0}, 0.36)):
         assert likeness._weighed(firm, signs, Odds(value=enough - 0.01)) is firm
         assert likeness._weighed(firm, signs, Odds(value=enough)).likeness == "update"
 

@@ -241,7 +241,7 @@ TOLD = 0.28
 # Of two sentences in nearly the same words the rules know more: siblings mostly repeat a sentence.
 _ALIKE = 0.36
 # The rules see two things ("API v1", "API v2"), in whatever words.
-_FIRM = 0.42
+_FIRM = 0.38
 # Less is enough where the words speak of a change.
 _CHANGED = 0.12
 # So much is needed where form speaks against it: another speaker, a denial.
