@@ -77,7 +77,10 @@ def examples(part: Part, times: int = TIMES) -> list[Example]:
             frame_of = _chosen(frame, dice)
             if turn % 3 == 2 and "\n" not in frame and not part.startswith("unlearnt"):
                 frame_of = _among_others(frame_of, dice)
-            found.append(replace(_filled(frame_of, number, dice), mark=mark))
+            made_of = _filled(frame_of, number, dice)
+            # A commit or checksum in a harmless line is no secret.
+            hidden = made_of.secrets if mark != "-" else ()
+            found.append(replace(made_of, mark=mark, secrets=hidden))
     return found
 
 

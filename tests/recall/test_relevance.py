@@ -192,7 +192,7 @@ def test_a_message_that_asks_two_things_is_searched_by_each() -> None:
 
 
 def test_where_a_question_lies_in_the_space_of_its_model_is_told() -> None:
-    known = calibration("potion-base-8m-int8")
+    known = calibration("potion-8m-notes-int8")
     assert known.topic_of(known.direction) > 0 > known.topic_of([-x for x in known.direction])
     assert known.topic_of(None) == known.topic_of((1.0, 2.0)) == 0.0
 
@@ -247,7 +247,7 @@ def test_other_messages_stand_for_themselves(text: str) -> None:
     ("words", "cosine", "shown"), [(0.42, 0.45, True), (0.42, 0.1, False), (0.04, 0.3, False)]
 )
 def test_words_and_meaning_that_agree_outweigh_the_way_it_is_asked(words, cosine, shown):
-    weights = calibration("potion-base-8m-int8")
+    weights = calibration("potion-8m-notes-int8")
     seen = Figures(words=words, cosine=cosine, margin=1.0, own_work=-0.5)
     assert (chance(weights.log_odds(seen)) >= GOOD_MATCH) is shown
 

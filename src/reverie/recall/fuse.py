@@ -300,8 +300,8 @@ CALIBRATIONS: Mapping[str, Calibration] = {
     "": BY_WORDS,
     # The calibration of the previous static model, moved to the mean and spread of this one's
     # cosines.
-    "potion-base-8m-int8": Calibration(-8.098, 2.963, 1.463, 6.617),
-    "arctic-embed-s-int8": Calibration(-10.413, 2.928, 2.831, 8.246),
+    "potion-8m-notes-int8": Calibration(-8.098, 2.963, 1.463, 6.617),
+    "arctic-embed-s-int8+potion-8m-notes-int8": Calibration(-10.413, 2.928, 2.831, 8.246),
 }
 # Cosines are specific to a model: any other model is judged by word coverage and order only (fitted
 # with arctic, without cosines).

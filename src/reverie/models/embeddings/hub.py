@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from reverie.errors import StorageError
-from reverie.models.embeddings.local import Missing, loading, onnx_embedder, package, prompt_of
+from reverie.models.embeddings.local import (
+    Missing,
+    loading,
+    onnx_embedder,
+    package,
+    prompt_of,
+    with_words,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +52,7 @@ def extra_embedder(source: Source) -> Embedder | Missing:
         return Missing(
             f"the weights of {source.model or USUAL_MODEL}: `reverie models recall --install`"
         )
-    return HubEmbedder(source)
+    return with_words(HubEmbedder(source))
 
 
 class HubEmbedder:

