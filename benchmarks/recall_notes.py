@@ -53,8 +53,12 @@ HALVES = {
     "traveller": ("fery", "chor", "reno", "bryo"),
     "neighbour": ("velmo", "grid", "kiln", "teas"),
 }
-# A set kept back: nothing is learnt from it.
-UNLEARNT = {"settler": ("kel", "mil", "cho", "lin"), "lodger": ("kes", "lum", "koor", "vet")}
+# Sets kept back: nothing is learnt from them.
+UNLEARNT = {
+    "settler": ("kel", "mil", "cho", "lin"),
+    "lodger": ("kes", "lum", "koor", "vet"),
+    "tenant": ("tovi", "brel", "quam", "nusp"),
+}
 PROJECTS = HALVES | UNLEARNT
 SHOWN = 5
 NOW = 1_790_000_000.0

@@ -168,7 +168,7 @@ class Calibration:
 
 
 # Next to a memory worth showing, only those nearly as good are worth it, too.
-NEARLY = 1.5
+NEARLY = 2.2
 _LEAST_BESIDE = 0.1
 _JUST_BELOW = GOOD_MATCH - 0.01
 
