@@ -9,12 +9,12 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from recall_data import Asked, Corpus
 
 from reverie.models.embeddings.local import Missing, default_embedder
-from reverie.ports import Embedder
+from reverie.ports import Embedder, TextKind
 from reverie.recall import queries
 from reverie.recall.documents import Episode, Results
 from reverie.recall.index import RecallIndex
@@ -127,15 +127,14 @@ class Cached:
         self.context = embedder.context
         self.together = embedder.together
         self.portion = embedder.portion
+        self.apart = embedder.apart
         self._path = CACHE / f"{embedder.name}.pickle"
         self._known: dict[bytes, NDArray[np.float16]] = {}
         self._fresh = 0
         if self._path.exists():
             self._known = pickle.loads(self._path.read_bytes())
 
-    def encode(
-        self, texts: Sequence[str], kind: Literal["passage", "question"]
-    ) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str], kind: TextKind) -> NDArray[np.float32]:
         import numpy as np  # noqa: PLC0415 - only with vectors
 
         keys = [_key(kind, text) for text in texts]

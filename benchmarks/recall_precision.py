@@ -28,7 +28,7 @@ from reverie.recall.service import EmbedderChoice, open_ranker, recall_for
 from reverie.workspace import Workspace
 
 FOLDER = Path(__file__).parent / "recall_precision"
-HALVES = ("dev", "held out", "stranger", "newcomer", "outsider", "traveller")
+HALVES = ("dev", "held out", "stranger", "newcomer", "outsider", "traveller", "rower")
 
 
 @dataclass(frozen=True, slots=True)

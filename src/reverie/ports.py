@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from reverie.core.messages import Block, Message, Origin
 from reverie.core.request import Reply, Request, StreamItem
@@ -181,6 +181,12 @@ class Scrubber(Protocol):
     def scrub(self, text: str) -> Scrubbed: ...
 
 
+# A memory and a question to memories; a message of a conversation and a question to messages.
+TextKind: TypeAlias = Literal["passage", "question", "message", "question to messages"]
+QUESTIONS: frozenset[TextKind] = frozenset({"question", "question to messages"})
+OF_MESSAGES: frozenset[TextKind] = frozenset({"message", "question to messages"})
+
+
 class Embedder(Protocol):
     """Embeds texts as unit vectors; blank texts become zeros."""
 
@@ -200,9 +206,11 @@ class Embedder(Protocol):
     def portion(self) -> int:
         """How many texts to encode at a time without a noticeable delay."""
 
-    def encode(
-        self, texts: Sequence[str], kind: Literal["passage", "question"]
-    ) -> NDArray[np.float32]:
+    @property
+    def apart(self) -> bool:
+        """Whether messages of conversations get other vectors than memories."""
+
+    def encode(self, texts: Sequence[str], kind: TextKind) -> NDArray[np.float32]:
         """One vector per text. Failures are `ReverieError`s."""
 
 

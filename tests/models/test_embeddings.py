@@ -252,8 +252,9 @@ def test_a_well_known_model_gets_the_prompt_its_authors_want(
         (tmp_path / name / "model.onnx").write_bytes(b"")
         (tmp_path / name / "tokenizer.json").write_text("{}")
         made = installed.onnx_embedder(tmp_path / name)
-        assert isinstance(made, OnnxEmbedder)
-        found[name] = made._parts.prompt
+        assert isinstance(made, installed.WithWords)
+        assert isinstance(made._model, OnnxEmbedder)
+        found[name] = made._model._parts.prompt
     assert found["snowflake-arctic-embed-s"].startswith("Represent this sentence")
     assert found["some-model"] == ""
 
@@ -275,10 +276,48 @@ def test_each_piece_of_a_word_has_a_vector_of_length_one():
     assert np.allclose(rows[1], rows[2])
 
 
+class Fixed:
+    """A model that gives every text the same vector."""
+
+    name, context, together, portion, apart = "fixed", (), 0.5, 64, False
+
+    def encode(self, texts, kind):
+        return np.array([[3.0, 4.0] if text else [0.0, 0.0] for text in texts], np.float32)
+
+
+def test_a_sentence_models_vector_has_the_static_ones_beside_it():
+    words = installed.default_embedder()
+    if isinstance(words, installed.Missing):
+        pytest.skip(words.reason)
+    both = installed.with_words(Fixed())
+    assert both.name == f"fixed+{installed.STATIC}"
+    row, blank = both.encode(["a violin", ""], "passage")
+    alone = words.encode(["a violin"], "passage")[0]
+    assert np.allclose(row[:2], [0.6, 0.8])
+    assert np.linalg.norm(row[2:]) == pytest.approx(0.6)
+    assert np.allclose(row[2:] / 0.6, alone / np.linalg.norm(alone), atol=1e-5)
+    assert not blank.any()
+    said = both.encode(["a violin"], "message")[0]
+    assert np.allclose(said[:2], [0.6, 0.8])
+    assert not said[2:].any()
+
+
+def test_messages_have_vectors_of_the_published_table():
+    words = installed.default_embedder()
+    if isinstance(words, installed.Missing):
+        pytest.skip(words.reason)
+    published = StaticEmbedder("potion", installed.POTION)
+    asked = ["who has the pager?"]
+    for kind in ("message", "question to messages"):
+        assert np.array_equal(words.encode(asked, kind), published.encode(asked, "passage"))
+    assert not np.allclose(words.encode(asked, "question"), published.encode(asked, "question"))
+
+
 def test_the_table_says_whose_it_is():
     licence = (installed.POTION / "LICENSE").read_text()
     assert "MIT License" in licence
-    assert sum(path.stat().st_size for path in installed.POTION.iterdir()) < 8_500_000
+    tables = (*installed.POTION.iterdir(), *installed.NOTES.iterdir())
+    assert sum(path.stat().st_size for path in tables) < 16_500_000
 
 
 def test_the_stronger_model_is_a_folders_a_packages_or_the_hubs(
@@ -308,8 +347,9 @@ def test_fastembed_and_our_own_runner_agree_on_the_weights_of_a_wheel(tmp_path: 
     place = folder / "model" / "int8"
     ours = installed.onnx_embedder(place)
     theirs = hub.extra_embedder(hub.Source(hub.USUAL_MODEL, place, tmp_path))
-    assert isinstance(ours, OnnxEmbedder)
-    assert isinstance(theirs, hub.HubEmbedder)
+    assert isinstance(ours, installed.WithWords)
+    assert isinstance(theirs, installed.WithWords)
+    assert isinstance(theirs._model, hub.HubEmbedder)
     assert ours.name == installed.ARCTIC
     for kind in ("passage", "question"):
         mine, others = (m.encode(["who is on call?", "a violin"], kind) for m in (ours, theirs))

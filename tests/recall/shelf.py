@@ -25,6 +25,7 @@ class HashedWords:
     context: tuple[float, ...] = (0.3, 0.15)
     together = 0.0
     portion = 2_000
+    apart = False
 
     def encode(self, texts: Sequence[str], kind: str) -> np.ndarray:
         rows = np.zeros((len(texts), self.dimensions), np.float32)

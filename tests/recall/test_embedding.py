@@ -21,6 +21,7 @@ class Slow(HashedWords):
     """A model that is asked for a few texts at a time."""
 
     portion = 3
+    apart = False
 
 
 class Failing(HashedWords):
@@ -152,7 +153,7 @@ def test_what_changed_while_it_was_read_is_read_again(tmp_path):
         meddle = True
 
         def encode(self, texts, kind):
-            if kind == "passage" and self.meddle:
+            if kind == "message" and self.meddle:
                 self.meddle = False
                 other.add_episodes("s1", said("alpha", "beta", "gamma"))
             return super().encode(texts, kind)

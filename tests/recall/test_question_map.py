@@ -22,6 +22,7 @@ class Wordwise:
     context: tuple[float, ...] = ()
     together = 0.0
     portion = 100
+    apart = False
 
     def encode(self, texts: Sequence[str], kind: str) -> np.ndarray:
         return np.eye(3, dtype=np.float32)[[PLACES[text.split()[-1]] for text in texts]]
@@ -72,7 +73,7 @@ def test_a_model_without_a_map_and_one_of_another_size_are_left_as_they_are(maps
     assert aimed("m", None).vector is None
 
 
-@pytest.mark.parametrize(("model", "size"), [(STATIC, 256), (ARCTIC, 384)])
+@pytest.mark.parametrize(("model", "size"), [(STATIC, 256), (ARCTIC, 640)])
 def test_both_models_have_a_map_and_are_calibrated_for_it(model: str, size: int):
     aim = aimed(model, np.ones(size, np.float32))
     assert aim.vector is not None

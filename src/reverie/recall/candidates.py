@@ -47,6 +47,8 @@ class Question:
     words: WordVectors | None = None
     # The part of the vector that is common to all memories.
     common: float = 0.0
+    # The vector that messages are compared with.
+    to_messages: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, slots=True)

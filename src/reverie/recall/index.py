@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reverie.ports import Embedder, WordVectors
+    from reverie.ports import Embedder, TextKind, WordVectors
     from reverie.recall.vectors import Matrix
 
 log = logging.getLogger(__name__)
@@ -301,8 +301,8 @@ class RecallIndex:
         # Outside the lock: a model may be slow.
         split = queries.parts(query.text) if collection != "episodes" else ()
         texts = tuple(dict.fromkeys((query.text, *split)))
-        rows, notes = self._vectors(texts)
-        vectors = dict(zip(texts, rows, strict=True))
+        rows, notes = self._vectors(texts, collection)
+        vectors = dict(zip(texts, rows, strict=False))
         model = self._embedder.name if self._embedder is not None else ""
         asked = Question(
             query,
@@ -314,6 +314,7 @@ class RecallIndex:
             pool=pool(collection, limit),
             parts=tuple(Part(text, vectors[text]) for text in split) if len(split) > 1 else (),
             words=self._words,
+            to_messages=rows[-1],
         )
         chosen: tuple[Collection, ...] = (
             ("memories", "episodes") if collection == "both" else (collection,)
@@ -345,7 +346,9 @@ class RecallIndex:
             asked = replace(question, counts=counts)
             for collection in collections:
                 matrix = self._matrix(connection, collection)
-                found.append(ranked(connection, collection, asked, matrix))
+                to_messages = replace(asked, vector=asked.to_messages)
+                put = asked if collection == "memories" else to_messages
+                found.append(ranked(connection, collection, put, matrix))
             return replace(
                 answer(connection, found, asked, limit), notes=self._replacing_note(connection)
             )
@@ -362,20 +365,27 @@ class RecallIndex:
         return (note,) if note else ()
 
     def _vectors(
-        self, texts: Sequence[str]
+        self, texts: Sequence[str], scope: Scope
     ) -> tuple[Sequence[NDArray[np.float32] | None], tuple[str, ...]]:
-        """A vector for each text of a question; without them, a note on why only words are used."""
-        none = [None] * len(texts)
+        """A vector for each text of a question, and last the one that messages are compared with.
+
+        Without them, a note on why only words are used.
+        """
+        none = [None] * (len(texts) + 1)
         if self._embedder is None or not texts[0].strip():
             return none, ()
         from reverie.recall.vectors import encoded
 
         try:
-            rows = encoded(self._embedder, texts, "question")
+            kind: TextKind = "question to messages" if scope == "episodes" else "question"
+            rows = list(encoded(self._embedder, texts, kind))
+            rows.append(rows[0])
+            if self._embedder.apart and scope == "both":
+                rows[-1] = encoded(self._embedder, texts[:1], "question to messages")[0]
         except ReverieError as error:
             return none, (f"by words alone: {error}",)
-        self._dimensions = rows.shape[1] or None
-        return list(rows) if rows.shape[1] else none, ()
+        self._dimensions = len(rows[0]) or None
+        return rows if len(rows[0]) else none, ()
 
     def _matrix(self, connection: sqlite3.Connection, collection: Collection) -> Matrix | None:
         """The vectors to compare with; None if those in the file are another model's."""

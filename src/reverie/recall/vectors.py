@@ -10,7 +10,7 @@ import logging
 import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from reverie.text.words import said_once
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from reverie.ports import Embedder
+    from reverie.ports import Embedder, TextKind
 
 
 log = logging.getLogger(__name__)
@@ -138,9 +138,16 @@ def _reading(
 
 def _rows(embedder: Embedder, work: Sequence[Reading]) -> NDArray[np.float32]:
     """One vector per passage: the weighted sum of the vectors of its texts."""
+    if embedder.apart and len({item.episode for item in work}) > 1:
+        of_messages = np.array([bool(item.episode) for item in work])
+        groups = [[item for item in work if bool(item.episode) is apart] for apart in (False, True)]
+        parts = [_rows(embedder, group) for group in groups]
+        joined = np.empty((len(work), parts[0].shape[1]), np.float32)
+        joined[~of_messages], joined[of_messages] = parts
+        return joined
     texts = list(dict.fromkeys(text for item in work for text, _ in item.texts))
     place = {text: i for i, text in enumerate(texts)}
-    vectors = encoded(embedder, texts, "passage")
+    vectors = encoded(embedder, texts, "message" if work[0].episode else "passage")
     rows = np.zeros((len(work), vectors.shape[1]), np.float32)
     for row, item in zip(rows, work, strict=True):
         for text, share in item.texts:
@@ -379,9 +386,7 @@ def _signs(rows: NDArray[np.int8] | NDArray[np.float32]) -> NDArray[np.uint64]:
     return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing)))).view(np.uint64)
 
 
-def encoded(
-    embedder: Embedder, texts: Sequence[str], kind: Literal["passage", "question"]
-) -> NDArray[np.float32]:
+def encoded(embedder: Embedder, texts: Sequence[str], kind: TextKind) -> NDArray[np.float32]:
     """Embed texts and normalise the vectors."""
     return unit(embedder.encode(texts, kind))
 

@@ -87,7 +87,7 @@ class EpisodeSearch:
     ) -> list[dict[str, Any]]:
         query = queries.read(question)
         terms = _lexemes(query.text)[:_MOST_TERMS]
-        vector = question_vector(self.embedder, query.text)
+        vector = question_vector(self.embedder, query.text, "question to messages")
         rows = connection.execute(
             _candidates_query(len(terms)).encode(),
             {

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reverie.ports import Clock, Embedder
+    from reverie.ports import Clock, Embedder, TextKind
 
 POOL = 60
 EMBED = "embed"
@@ -128,7 +128,8 @@ def embed_pending(
     ).fetchall()
     if not rows:
         return 0
-    vectors = embedder.encode([row["body"] for row in rows], "passage")
+    kind: TextKind = "passage" if table == "passages" else "message"
+    vectors = embedder.encode([row["body"] for row in rows], kind)
     with connection.cursor() as cursor:
         cursor.executemany(
             f"UPDATE reverie.{table} SET model = %s, embedding = %s::halfvec "
@@ -234,13 +235,15 @@ class PostgresRecall:
         return _hits(query, rows, standing, totals, now, limit)
 
 
-def question_vector(embedder: Embedder | None, text: str) -> NDArray[np.float32] | None:
+def question_vector(
+    embedder: Embedder | None, text: str, kind: TextKind = "question"
+) -> NDArray[np.float32] | None:
     """A question's vector, if there is a model and something to read."""
     if embedder is None or not text.strip():
         return None
     from reverie.recall.vectors import encoded
 
-    made: NDArray[np.float32] = encoded(embedder, [text], "question")[0]
+    made: NDArray[np.float32] = encoded(embedder, [text], kind)[0]
     return made
 
 

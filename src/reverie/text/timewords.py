@@ -59,7 +59,7 @@ class Span:
 # Words that ask how something was, not how it is.
 _FORMER = re.compile(
     r"\b(?:before(?! (?:the|a|an|we|i|you|it)\b)|formerly|former|previous(?:ly)?|used to|earlier|originally|back then"
-    r"|(?:did|was|were|had)\b.{0,60}?\bbefore|in the past|no longer|any ?more|(?:what|which|where|who|when|how)\b.{0,60}?\b(?:was|were|had)"
+    r"|did\b.{1,60}?\buse to|(?:did|was|were|had)\b.{0,60}?\bbefore|in the past|no longer|any ?more|(?:what|which|where|who|when|how)\b.{0,60}?\b(?:was|were|had)"
     r"|früher|vorher|zuvor|damals|ehemal\w+|bisher|ursprünglich|nicht mehr"
     r"|avant|autrefois|auparavant|anciens?|anciennes?|précédent\w*|jadis|était|étaient"
     r"|antes|anteriormente|antigu\w+|anterior(?:es)?|solía\w*|era|eran)\b",

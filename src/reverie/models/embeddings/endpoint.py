@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from reverie.core.usage import Allowed, Caps, Entry, Prices, Purpose, Refused, Usage
 from reverie.core.window import text_tokens
@@ -16,7 +16,7 @@ from reverie.errors import ModelError, ReplyBroken, SpendCapReached
 from reverie.events import Announce, MoneySpent, no_listener
 from reverie.models.failures import sdk_failures, sdk_missing
 from reverie.models.metered import CEILING_MARGIN
-from reverie.ports import Clock, SpendLedger
+from reverie.ports import QUESTIONS, Clock, SpendLedger, TextKind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,6 +86,7 @@ class EndpointEmbedder:
     context: tuple[float, ...] = ()
     together = 0.0
     portion = _BATCH
+    apart = False
 
     def __init__(
         self, model: str, *, base_url: str | None, api_key: str | None, meter: Meter
@@ -98,11 +99,9 @@ class EndpointEmbedder:
         self._client: OpenAI | None = None
         self._failed: tuple[float, ModelError] | None = None
 
-    def encode(
-        self, texts: Sequence[str], kind: Literal["passage", "question"]
-    ) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str], kind: TextKind) -> NDArray[np.float32]:
         self._raise_while_resting()
-        timeout = _QUESTION_TIMEOUT if kind == "question" else _PASSAGE_TIMEOUT
+        timeout = _QUESTION_TIMEOUT if kind in QUESTIONS else _PASSAGE_TIMEOUT
         # Most servers refuse empty inputs.
         filled = [i for i, text in enumerate(texts) if text.strip()]
         found: dict[int, list[float]] = {}

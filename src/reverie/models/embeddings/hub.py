@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from reverie.errors import StorageError
 from reverie.models.embeddings.local import (
@@ -20,12 +20,13 @@ from reverie.models.embeddings.local import (
     prompt_of,
     with_words,
 )
+from reverie.ports import QUESTIONS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reverie.ports import Embedder
+    from reverie.ports import Embedder, TextKind
 
 USUAL_MODEL = "snowflake/snowflake-arctic-embed-s"
 _BATCH = 32
@@ -61,6 +62,7 @@ class HubEmbedder:
     context: tuple[float, ...] = ()
     together = 0.5
     portion = 64
+    apart = False
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -71,12 +73,10 @@ class HubEmbedder:
             size = sum(path.stat().st_size for path in source.folder.rglob("*.onnx"))
             self.name += f":{size}"
 
-    def encode(
-        self, texts: Sequence[str], kind: Literal["passage", "question"]
-    ) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str], kind: TextKind) -> NDArray[np.float32]:
         import numpy as np
 
-        prompt = prompt_of(self._model) if kind == "question" else ""
+        prompt = prompt_of(self._model) if kind in QUESTIONS else ""
         rows = list(self._loaded.embed([prompt + text for text in texts], batch_size=_BATCH))
         return np.asarray(rows, np.float32)
 

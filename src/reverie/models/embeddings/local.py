@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from reverie.errors import StorageError
+from reverie.ports import OF_MESSAGES, QUESTIONS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-    from reverie.ports import Embedder
+    from reverie.ports import Embedder, TextKind
 
 
 @contextmanager
@@ -80,21 +81,25 @@ class Table:
 class StaticEmbedder:
     """Averages static word vectors; loaded at the first use.
 
-    The folder holds `tokenizer.json` and either `vectors.npy` (a row of bytes for each piece of a word) with
-    `scales.npy` (what a row is multiplied by), or `model.safetensors` as Model2Vec writes it.
+    The folder holds either `vectors.npy` (a row of bytes for each piece of a word) with `scales.npy`
+    (what a row is multiplied by), or `model.safetensors` as Model2Vec writes it. A table without
+    `tokenizer.json` has the pieces of the one for messages.
     """
 
     context = (0.3, 0.15)
     together = 0.0
     portion = 2_000
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, messages: StaticEmbedder | None = None) -> None:
+        """`messages` is the model for messages of conversations, if it is another one."""
         self.name = name
+        self.apart = messages is not None
         self._folder = folder
+        self._messages = messages
 
-    def encode(
-        self, texts: Sequence[str], kind: Literal["passage", "question"]
-    ) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str], kind: TextKind) -> NDArray[np.float32]:
+        if self._messages is not None and kind in OF_MESSAGES:
+            return self._messages.encode(texts, kind)
         table, tokenizer = self._loaded
         import numpy as np
 
@@ -108,6 +113,8 @@ class StaticEmbedder:
 
     def word_vectors(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], list[int]]:
         """A vector of length one for each piece of a word, text after text, and how many each has."""
+        if self._messages is not None:
+            return self._messages.word_vectors(texts)
         table, tokenizer = self._loaded
         import numpy as np
 
@@ -133,7 +140,10 @@ class StaticEmbedder:
                     np.load(self._folder / "vectors.npy", mmap_mode="r"),
                     np.load(self._folder / "scales.npy"),
                 )
-            return table, load_tokenizer(self._folder / "tokenizer.json")
+            pieces = self._folder / "tokenizer.json"
+            if self._messages is not None and not pieces.is_file():
+                return table, self._messages._loaded[1]
+            return table, load_tokenizer(pieces)
 
 
 MODEL2VEC = "model.safetensors"
@@ -208,18 +218,17 @@ class OnnxEmbedder:
     context: tuple[float, ...] = ()
     together = 0.5
     portion = 64
+    apart = False
 
     def __init__(self, name: str, parts: Layout) -> None:
         self.name = name
         self._parts = parts
 
-    def encode(
-        self, texts: Sequence[str], kind: Literal["passage", "question"]
-    ) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str], kind: TextKind) -> NDArray[np.float32]:
         session, tokenizer = self._loaded
         import numpy as np
 
-        prompt = self._parts.prompt if kind == "question" else ""
+        prompt = self._parts.prompt if kind in QUESTIONS else ""
         encoded = tokenizer.encode_batch([prompt + text for text in texts])
         # Batch texts of similar length to save padding.
         order = sorted(range(len(texts)), key=lambda i: len(encoded[i].ids))
@@ -265,28 +274,34 @@ class OnnxEmbedder:
 
 
 class WithWords:
-    """A sentence model beside the static one, which knows how notes are asked about: a vector of both."""
+    """A sentence model beside the static one, which knows how notes are asked about: a vector of both.
+
+    Of messages, the part of the static one is zero.
+    """
+
+    apart = True
 
     def __init__(self, model: Embedder, words: StaticEmbedder) -> None:
         self.name = f"{model.name}+{words.name}"
         self.context, self.together, self.portion = model.context, model.together, model.portion
         self._model, self._words = model, words
 
-    def encode(
-        self, texts: Sequence[str], kind: Literal["passage", "question"]
-    ) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str], kind: TextKind) -> NDArray[np.float32]:
         import numpy as np
 
         both = self._model.encode(texts, kind), self._words.encode(texts, kind)
         lengths = [np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9) for rows in both]
-        return np.hstack([both[0] / lengths[0], np.float32(_WORDS_BESIDE) * both[1] / lengths[1]])
+        share = np.float32(0.0 if kind in OF_MESSAGES else _WORDS_BESIDE)
+        return np.hstack([both[0] / lengths[0], share * both[1] / lengths[1]])
 
 
 # What the static model's part of a vector counts.
 _WORDS_BESIDE = 0.6
-# potion-base-8M by Minish Lab, MIT, trained further; `benchmarks/static_model.py` makes the table.
-STATIC = "potion-8m-notes-int8"
+# potion-base-8M by Minish Lab, MIT, for messages and `text/meaning.py`. For memories it was trained
+# further on notes and questions; `benchmarks/static_model.py` makes both tables.
 POTION = Path(__file__).with_name("potion")
+NOTES = Path(__file__).with_name("notes")
+STATIC = "potion-8m-notes-int8"
 _ARCTIC = "arctic-embed-s-int8"
 ARCTIC = f"{_ARCTIC}+{STATIC}"
 # Weights that are recognised in any folder, so that their calibration applies.
@@ -309,7 +324,7 @@ def default_embedder() -> StaticEmbedder | Missing:
         return Missing(
             "the packages of the default embedding model: pip install 'reverie[semantic]'"
         )
-    return StaticEmbedder(STATIC, POTION)
+    return StaticEmbedder(STATIC, NOTES, StaticEmbedder("potion-base-8m-int8", POTION))
 
 
 def onnx_embedder(folder: Path | None = None) -> Embedder | Missing:
