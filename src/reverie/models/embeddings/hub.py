@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from reverie.errors import StorageError
 from reverie.models.embeddings.local import (
     Missing,
-    loading,
     onnx_embedder,
     package,
     prompt_of,
     with_words,
 )
+from reverie.models.embeddings.static import loading
 from reverie.ports import QUESTIONS
 
 if TYPE_CHECKING:
