@@ -39,8 +39,6 @@ TARGET = Path(secrets.__file__).with_name("weights.json")
 TIMES = 3
 PENALTY = 1.0
 HARMLESS_WEIGHT = 0.7
-# Added to the constant: a secret in clear costs more than a harmless text that is altered.
-LEANING = 0.3
 # A sign counts if so many different lines have it.
 FEWEST_LINES = 3
 ALONE = f"{NOTHING} nowhere"
@@ -194,7 +192,7 @@ def main() -> None:
     if "--write" in sys.argv:
         known = {sign: round(float(found[place]), 2) for sign, place in places.items()}
         known = {sign: weight for sign, weight in known.items() if weight}
-        known[""] = round(float(found[-1]) + LEANING, 2)
+        known[""] = round(float(found[-1]), 2)
         text = json.dumps(known, indent=0, ensure_ascii=False, sort_keys=True)
         TARGET.write_text(text + "\n", "utf-8")
 

@@ -147,10 +147,10 @@ def test_what_is_probably_a_newer_value_is_asked_about() -> None:
 
 def test_a_newer_value_is_asked_about_sooner_than_another_wording() -> None:
     newer = (
-        "Marcus is captain of the first team.",
-        "The first team voted Elliot in as their captain.",
+        "Nadia runs the Kisumu field office",
+        "head of our Kisumu office: Joseph Otieno",
     )
-    again = ("The boiler was installed in 2008.", "Our boiler dates from 2008.")
+    again = ("Never seat me next to Bernd.", "I'd rather not share a desk with Bernd.")
     odds = {pair: compare(pair[1], pair[0]) for pair in (newer, again)}
     assert [one.likeness for one in odds.values()] == ["update", "restates"]
     assert all(0.3 < one.score < 0.65 for one in odds.values())

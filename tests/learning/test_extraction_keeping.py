@@ -104,9 +104,9 @@ def test_the_same_in_other_words_is_saved_and_asked_about(keeper: Keeper) -> Non
 
 
 def test_what_is_almost_certainly_the_same_is_not_saved_again(keeper: Keeper) -> None:
-    [first] = learnt(keeper, "Remember: Nora is in charge of payroll.")
+    [first] = learnt(keeper, "Remember: Priya is in charge of the science fair.")
     assert isinstance(first, Remembered)
-    made = planned(keeper, messages_of("Remember: Payroll is a job that Nora manages."))
+    made = planned(keeper, messages_of("Remember: The science fair is being run by Priya."))
     assert made.saves == ()
     assert [reason for _, reason in made.refused] == [f"{first.topic.file} already says so"]
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from reverie.memory.secrets.cues import Cue
 
 # A missed password costs more than a lost word. Without a word for a secret nearby, as in «the gate
-# wants …», require slightly better than even odds.
-THRESHOLD, THRESHOLD_WITHOUT_WORD = -0.65, 0.1
+# wants …», require about even odds.
+THRESHOLD, THRESHOLD_WITHOUT_WORD = -0.8, -0.15
 _NAMES: Mapping[str, str] = {
     **{str(kind): name for kind, name in NAMES.items()},
     "door": "pin",
