@@ -58,13 +58,7 @@ def signs_of(
     ]
     lead = list(_lead(text, start))
     behind = list(_behind(text, end))
-    for rank, (topic, place, _) in enumerate(near):
-        found += (
-            [f"{topic} {place}", f"{topic} for {shape}"]
-            if rank == 0
-            else [f"also {topic} {place.split()[0]}"]
-        )
-        found.append(f"{topic} {place.split()[0]} {broad}")
+    found += _of_topics(near, shape, broad)
     first = near[0][0]
     strong = "strong" if any(name in _STRONG for name, _, _ in near) else "weak"
     found += [
@@ -75,35 +69,53 @@ def signs_of(
             if sign in ("year", "time", "round", "public")
         ),
     ]
-    for sign in lead:
-        found += [
-            f"after {sign}",
-            f"after {sign}: {broad}",
-            f"after {sign}: {first}",
-            f"after {sign}: {strong} {broad}",
-        ]
-    for sign in behind:
-        found += [f"before {sign}", f"before {sign}: {broad}"]
+    found += _of_neighbours(lead, behind, broad, first, strong)
     way, told = _way(lead, near), _description_after(text, end, topics, starts)
     if shape == "phrase" and _clause_begins(text, end):
         told = "nothing"
-    found += [
-        f"way {way}",
-        f"way {way} {broad}",
-        f"way {way} {strong} {broad}",
-        f"way {way} {first} {broad}",
-    ]
-    found += [
-        f"told {told}",
-        f"told {told} {strong} {broad}",
-        f"way {way} told {told}",
-        f"way {way} told {told} {broad}",
-    ]
+    found += _of_way(way, told, broad, first, strong)
     for sign in _line(text, start, end):
         found += [f"{sign} in line", f"{sign} in line {broad}"]
     found += [f"{sign} between" for sign in _between(text, start, end, topics, starts)]
     found += [f"{BROAD_OF_WORD[broad]} {word}" for word in _words_around(text, start, end)]
     return list(dict.fromkeys(found)), first
+
+
+def _of_topics(near: Sequence[tuple[str, str, str]], shape: str, broad: str) -> Iterator[str]:
+    for rank, (topic, place, _) in enumerate(near):
+        if rank == 0:
+            yield from (f"{topic} {place}", f"{topic} for {shape}")
+        else:
+            yield f"also {topic} {place.split()[0]}"
+        yield f"{topic} {place.split()[0]} {broad}"
+
+
+def _of_neighbours(
+    lead: Sequence[str], behind: Sequence[str], broad: str, first: str, strong: str
+) -> Iterator[str]:
+    """The words right before a value, and what stands behind it."""
+    for sign in lead:
+        yield f"after {sign}"
+        yield f"after {sign}: {broad}"
+        yield f"after {sign}: {first}"
+        yield f"after {sign}: {strong} {broad}"
+    for sign in behind:
+        yield f"before {sign}"
+        yield f"before {sign}: {broad}"
+
+
+def _of_way(way: str, told: str, broad: str, first: str, strong: str) -> tuple[str, ...]:
+    """How the word for a secret leads to a value, and what is told of it behind."""
+    return (
+        f"way {way}",
+        f"way {way} {broad}",
+        f"way {way} {strong} {broad}",
+        f"way {way} {first} {broad}",
+        f"told {told}",
+        f"told {told} {strong} {broad}",
+        f"way {way} told {told}",
+        f"way {way} told {told} {broad}",
+    )
 
 
 BROAD_OF_WORD = {
