@@ -10,6 +10,7 @@ import pytest
 from tests.recall.shelf import NOW, HashedWords, fill, memory, said, shelf
 
 from reverie.errors import Unreachable
+from reverie.ports import OF_MESSAGES
 from reverie.recall import queries
 from reverie.recall.documents import Embedded
 from reverie.recall.index import RecallIndex
@@ -183,6 +184,35 @@ def test_what_was_forgotten_while_it_was_read_gets_no_vector(tmp_path):
         orphans = "SELECT count(*) FROM vectors WHERE passage NOT IN (SELECT id FROM passages)"
         assert connection.execute(orphans).fetchone() == (0,)
     connection.close()
+
+
+class Apart(HashedWords):
+    """A model that reads messages in another way than memories."""
+
+    apart = True
+
+    def encode(self, texts, kind):
+        rows = super().encode(texts, kind)
+        return np.roll(rows, 1, axis=1) if kind in OF_MESSAGES else rows
+
+
+@pytest.mark.parametrize("scope", ["memories", "episodes", "both"])
+def test_memories_and_messages_are_each_compared_with_a_question_of_their_kind(tmp_path, scope):
+    found = {}
+    for model in (HashedWords(), Apart()):
+        index = RecallIndex.open(tmp_path / f"{model.apart}.db")
+        index.put_many(DOCS[:5])
+        index.add_episodes("s1", said("the heron came back", "alpha", "number3 stays"))
+        index = RecallIndex.open(tmp_path / f"{model.apart}.db", model)
+        # One portion holds both.
+        assert index.embed() == Embedded(made=8, left=0)
+        hits = index.search("heron number3", now=NOW, collection=scope, limit=20).hits
+        found[model.apart] = {
+            hit.key: pytest.approx(hit.signals.get("semantic", 0.0), abs=1e-3) for hit in hits
+        }
+    assert len(found[True]) >= 3
+    assert any(score != 0 for score in found[True].values())
+    assert {key: one.expected for key, one in found[True].items()} == found[False]
 
 
 def _likeness(index: RecallIndex, question: str) -> dict[str, float]:
