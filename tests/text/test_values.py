@@ -106,3 +106,10 @@ def test_the_same_with_its_value_in_other_words_is_told() -> None:
 )
 def test_things_of_one_kind(language: str, ours: list[str], theirs: list[str], found: bool) -> None:
     assert alternatives(ours, theirs, language) is found
+
+
+@pytest.mark.parametrize(
+    "text", ["Backups run every 0 days.", "Der Job läuft alle 0 Stunden.", "0/0 done"]
+)
+def test_nothing_is_divided_by_zero(text: str) -> None:
+    compare(text, "Backups run every 2 days.")

@@ -209,9 +209,11 @@ def _rate(match: re.Match[str]) -> Value:
     return _one("rate", plain(round(int(match["many"]) * often, 2)))
 
 
-def _interval(match: re.Match[str]) -> Value:
+def _interval(match: re.Match[str]) -> Value | None:
     got = match.groupdict()
     many = 2 if got.get("other") else int(got.get("many") or 1)
+    if not many:
+        return None
     once = 4.0 if got.get("quarter") else float(got.get("often") or 0)
     return _one("rate", plain(round((once or YEAR / int(got["span"])) / many, 2)))
 
