@@ -37,8 +37,7 @@ from numpy.typing import NDArray
 from report import publish
 
 from reverie.memory.format.manifest import Candidates
-from reverie.text import likeness, word_classes
-from reverie.text import odds as weighing
+from reverie.text import likeness, odds, reader, weighing, word_classes
 from reverie.text import statements as reading
 from reverie.text.dates import absolute_dates
 from reverie.text.days import ALL_NAMES
@@ -212,52 +211,56 @@ def _names(text: str) -> list[str]:
 
 def strangers(file: Path, files: list[Path]) -> Learnt:
     """The new texts of a set beside notes of other authors: those that share words, any, any with its values."""
-    name, author = name_of(file), author_of(file)
+    with words_for(name_of(file)):
+        found = [likeness.signs_between(*pair) for pair in strange_pairs(file, files)]
+    return _different(author_of(file), found, STRANGE_WEIGHT)
+
+
+def strange_pairs(file: Path, files: list[Path]) -> Iterator[tuple[str, str]]:
+    author = author_of(file)
     notes = [
         (f"{name_of(other)} {number}", pair["old"])
         for other in files
         if author_of(other) != author
         for number, pair in enumerate(pairs(other))
     ]
-    chance = random.Random(name)
+    chance = random.Random(name_of(file))
     sample = chance.sample(notes, STRANGERS)
     near = Candidates(sample)
-    with words_for(name):
-        found = [
-            likeness.signs_between(pair["new"], old)
-            for pair in pairs(file)
-            if pair["kind"] in STRANGE
-            for _, old in [
-                *near.find(pair["new"], STRANGE[pair["kind"]]),
-                *chance.sample(sample, MOST_BY_CHANCE),
-            ]
-        ]
-        found += [
-            likeness.signs_between(pair["new"], old)
-            for pair in pairs(file)
-            for old in with_values_of(pair["new"], chance.sample(sample, MOST_LENT))
-        ]
-    return _different(author, found, STRANGE_WEIGHT)
+    for pair in pairs(file):
+        if pair["kind"] in STRANGE:
+            beside = near.find(pair["new"], STRANGE[pair["kind"]])
+            for _, old in [*beside, *chance.sample(sample, MOST_BY_CHANCE)]:
+                yield pair["new"], old
+    for pair in pairs(file):
+        for old in with_values_of(pair["new"], chance.sample(sample, MOST_LENT)):
+            yield pair["new"], old
 
 
 def projects() -> Learnt:
     """Memories of one project that share words and are true at once."""
+    signs = [likeness.signs_between(*pair) for pair in project_pairs()]
+    return _different("", [one for one in signs if share_anything(one)], BESIDE_WEIGHT)
+
+
+def project_pairs() -> Iterator[tuple[str, str]]:
     told: dict[str, list[str]] = {}
-    found: list[dict[str, float]] = []
     for memory in pairs(PROJECTS):
         text, known = memory["text"], told.setdefault(memory["project"], [])
         near = Candidates((str(number), old) for number, old in enumerate(known))
-        signs = [likeness.signs_between(text, old) for _, old in near.find(text, MOST_BESIDE)]
-        found += [one for one in signs if share_anything(one)]
+        for _, old in near.find(text, MOST_BESIDE):
+            yield text, old
         known.append(text)
-    return _different("", found, BESIDE_WEIGHT)
 
 
 def short_facts() -> Learnt:
     """Short facts that share a word or a turn of phrase, and say different things."""
-    facts = SHORT.read_text("utf-8").splitlines()
-    signs = [likeness.signs_between(*pair) for pair in permutations(facts, 2)]
+    signs = [likeness.signs_between(*pair) for pair in short_pairs()]
     return _different("", [one for one in signs if share_anything(one)], SHORT_WEIGHT)
+
+
+def short_pairs() -> Iterator[tuple[str, str]]:
+    return permutations(SHORT.read_text("utf-8").splitlines(), 2)
 
 
 def _different(author: str, found: list[dict[str, float]], weight: float) -> Learnt:
@@ -327,8 +330,9 @@ def told(file: Path, weights: Weights, threshold: float) -> dict[str, tuple[int,
     total: Counter[str] = Counter()
     with (
         words_for(name_of(file)),
-        patch.object(weighing, "_weights", lambda: weights),
-        patch.object(likeness, "TOLD", threshold),
+        patch.object(odds, "_weights", lambda: weights),
+        patch.object(weighing, "TOLD", threshold),
+        patch.object(reader, "known", lambda: False),
     ):
         for pair in pairs(file):
             kind, seen = pair["kind"], likeness.compare(pair["new"], pair["old"]).likeness
@@ -354,7 +358,7 @@ def main() -> None:
     rows = []
     curve: dict[float, Counter[str]] = {threshold: Counter() for threshold in THRESHOLDS}
     for file, one in sets.items():
-        found = told(file, others[one.author], likeness.TOLD)
+        found = told(file, others[one.author], weighing.TOLD)
         rows.append([name_of(file), *(_share(found.get(kind)) for kind in KINDS)])
         for threshold, count in curve.items() if name_of(file) >= FREE_FROM else ():
             for kind, (part, whole) in told(file, others[one.author], threshold).items():

@@ -48,7 +48,7 @@ TABLE = [
     ("The timeout is 30 s in production", "The timeout is 30 s in staging", "sibling"),
     ("The flight to Oslo leaves at 6:40", "The flight from Oslo leaves at 21:05", "sibling"),
     ("If the build fails, ping Mira", "If the deploy fails, ping Jonas", "sibling"),
-    ("Alice and Bob own billing", "Alice owns billing", "update"),
+    ("Alice and Bob own billing", "Alice owns billing", "restates"),
     ("Tests use Postgres in CI but SQLite locally", "Tests use Postgres", "sibling"),
     ("The standup starts at 9:30", "The standup ends at 9:45", "sibling"),
     ("Staging liegt auf Port 8080", "Produktion liegt auf Port 8080", "sibling"),
@@ -79,7 +79,7 @@ CLOSELY = [
     ("Backups are stored in Oslo", "Backups expire after 14 days", "sibling", False, False),
     ("The standup is at 10", "The standup is on Monday at 9:30", "update", False, False),
     ("The payments team is led by Mira", "Mira no longer leads the payments team", "update", True, True),
-    ("Mira is the CTO of the search team", "Mira no longer leads the payments team", "update", False, False),
+    ("Mira is the CTO of the search team", "Mira no longer leads the payments team", "sibling", False, False),
     ("prod db: eu-central-1", "staging db: eu-west-1", "unrelated", False, False),
     ("Tests must not use the network or the disk", "Tests must use the network", "update", True, False),
     ("Mi hermano vive en Madrid", "Mi hermana vive en Madrid", "sibling", False, False),
@@ -103,7 +103,7 @@ CLOSELY = [
     ("I live in Oslo", "I moved from Oslo to Bergen", "update", False, False),
     ("The limit is 1,000 requests", "The limit is 1000 requests", "duplicate", True, False),
     ("Backups run at 3 am", "Backups run nightly at 2 am", "update", False, False),
-    ("Don't use tabs", "From now on use spaces in Go files", "update", False, False),
+    ("Don't use tabs", "From now on use spaces in Go files", "sibling", False, False),
     ("Never use tabs in Go files", "Use tabs", "update", True, False),
     ("Use tabs", "Never use tabs in Go files", "update", True, False),
     ("We use Jenkins", "We no longer use Jenkins", "update", False, True),
@@ -155,7 +155,6 @@ CLOSELY = [
     ("My desk is on floor 4 in Oslo", "My desk is on floor 4 in Bergen", "update", False, False),
     ("Alice reports to Carol", "Alice now reports to Carol", "duplicate", True, False),
     ("I am seasick", "I like tea", "unrelated", False, False),
-    ("I take aspirin and a statin", "I take aspirin in the morning", "sibling", False, False),
     ("Lunch with Mira at noon", "Dinner with Jonas at noon", "unrelated", False, False),
     ("Notes by Mira for Oslo", "Notes by Mira for Bergen", "update", False, False),
     ("Notes for Mira", "Notes by Jonas", "sibling", False, False),
@@ -302,7 +301,6 @@ SAME = [
     ("Le train part à 18 h 30", "Départ du train : 18h30"),
     ("C'est Lucie qui valide les congés", "Les congés sont validés par Lucie"),
     ("Las llaves las tiene la vecina", "La vecina tiene las llaves"),
-    ("Pagamos 650 euros de alquiler al mes", "El alquiler son 650 € mensuales"),
 ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from reverie.text import likeness
+from reverie.text import likeness, weighing
 from reverie.text.alignment import differing
 from reverie.text.comparison import Verdict
 from reverie.text.dates import absolute_dates
@@ -333,7 +333,7 @@ def test_what_the_odds_decide(
     ruled: Likeness, signs: dict[str, float], found: Odds, told: Likeness | None
 ) -> None:
     verdict = Verdict(ruled, score=0.3)
-    weighed = likeness._weighed(verdict, {**PLAIN, **signs}, found)
+    weighed = weighing.by_signs(verdict, {**PLAIN, **signs}, found)
     if told is None:
         assert weighed is verdict
     else:
@@ -348,7 +348,7 @@ def test_what_the_odds_decide(
 def test_what_is_perhaps_about_the_same_thing_is_named(
     ruled: Likeness, probable: float, told: Likeness
 ) -> None:
-    weighed = likeness._weighed(Verdict(ruled), PLAIN, Odds(value=probable))
+    weighed = weighing.by_signs(Verdict(ruled), PLAIN, Odds(value=probable))
     assert (weighed.likeness, weighed.weighed) == (told, told != ruled)
 
 
@@ -356,20 +356,20 @@ def test_what_is_perhaps_about_the_same_thing_is_named(
 def test_the_rules_settle_what_they_are_sure_of(settled: dict[str, bool]) -> None:
     verdict = Verdict("sibling", **settled)
     one_word = {**PLAIN, "other words": 1.0}
-    assert likeness._weighed(verdict, one_word, Odds(same=1.0)) is verdict
-    assert likeness._weighed(verdict, PLAIN, Odds(same=0.5)).likeness == "restates"
+    assert weighing.by_signs(verdict, one_word, Odds(same=1.0)) is verdict
+    assert weighing.by_signs(verdict, PLAIN, Odds(same=0.5)).likeness == "restates"
 
 
 def test_where_the_rules_see_two_things_more_is_needed() -> None:
     firm = Verdict("sibling", firm=True)
     for signs, enough in ((PLAIN, 0.38), ({**PLAIN, "cue anywhere": 1.0}, 0.36)):
-        assert likeness._weighed(firm, signs, Odds(value=enough - 0.01)) is firm
-        assert likeness._weighed(firm, signs, Odds(value=enough)).likeness == "update"
+        assert weighing.by_signs(firm, signs, Odds(value=enough - 0.01)) is firm
+        assert weighing.by_signs(firm, signs, Odds(value=enough)).likeness == "update"
 
 
 def test_without_the_meaning_of_words_nothing_is_left_unsaved() -> None:
     signs = {name: value for name, value in PLAIN.items() if name != "meaning"}
-    assert likeness._weighed(Verdict("sibling"), signs, Odds(same=1.0)).likeness == "restates"
+    assert weighing.by_signs(Verdict("sibling"), signs, Odds(same=1.0)).likeness == "restates"
 
 
 DUPLICATE, LESS = Verdict("duplicate", score=0.9), Verdict("duplicate", score=0.8)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from reverie.text import meaning
 from reverie.text.statements import Token
@@ -31,9 +32,8 @@ def closest_sentences(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, 
         if len(ours) == len(theirs) == 1:
             return ours[0], theirs[0]
     ours, theirs = ours[:_MOST_SENTENCES], theirs[:_MOST_SENTENCES]
-    words = {text: _words_of(text) for text in (*ours, *theirs)}
     pairs = [(mine, other) for mine in ours for other in theirs]
-    return max(pairs, key=lambda pair: _in_common(words[pair[0]], words[pair[1]]))
+    return max(pairs, key=lambda pair: in_common(*pair))
 
 
 def _clauses(text: str, other: str) -> Sequence[str]:
@@ -42,12 +42,15 @@ def _clauses(text: str, other: str) -> Sequence[str]:
     return [part for part in _CLAUSE.split(text) if len(part.split()) > 1] or [text]
 
 
+@lru_cache(maxsize=4_096)
 def _words_of(text: str) -> tuple[str, ...]:
     words = text.lower().split()[:_MOST_WORDS]
     return tuple("".join(filter(str.isalnum, word)) for word in words)
 
 
-def _in_common(ours: Sequence[str], theirs: Sequence[str]) -> float:
+def in_common(one: str, other: str) -> float:
+    """How much of the meaning of each of two texts the other has."""
+    ours, theirs = _words_of(one), _words_of(other)
     return meaning.covered(ours, theirs) + meaning.covered(theirs, ours)
 
 

@@ -1,16 +1,18 @@
 """Compares a new text with an old one: same, more, update, sibling or unrelated.
 
 The rules (`comparison`) decide first. Where they see no more than words in common, the odds (`odds`)
-tell what is probably the same in other words, or probably another value. In doubt both stay valid.
+tell what is probably the same in other words, or probably another value; of what may be, a model
+reads both texts (`reader`) and corrects the odds. In doubt both stay valid.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from reverie.text.closeness import closest_sentences
+from reverie.text import reader
+from reverie.text.closeness import closest_sentences, in_common
 from reverie.text.comparison import Likeness, Verdict, compare_statements
 from reverie.text.odds import Odds, odds, ruled
 from reverie.text.signs import Signs, share_anything, signs_of
@@ -24,7 +26,9 @@ from reverie.text.statements import (
     statements,
 )
 from reverie.text.values import compare_values, values_in
+from reverie.text.weighing import LIKELY_OTHER, by_reading, by_signs, is_faint
 from reverie.text.word_classes import language_of
+from reverie.text.wording import switched, told_apart
 
 __all__ = ["Likeness", "Match", "Verdict", "compare", "nearest", "related"]
 
@@ -36,17 +40,17 @@ _ORDER: tuple[Likeness, ...] = (
     "extends",
     "duplicate",
 )
-_WORD = re.compile(r"\w+")
-_SWITCHES = (
-    ("on", "off"),
-    ("in", "out"),
-    ("up", "down"),
-    ("an", "aus"),
-    ("ein", "aus"),
-    ("auf", "zu"),
-)
 # From the next one on, a statement of the old text is spoken of.
 _SPOKEN_OF = _ORDER.index("sibling")
+# How probable it must be by the signs that two texts are about different things, to leave them unread.
+_OTHER = 0.98
+# How many candidates are read, since reading takes time.
+MOST_READ = 3
+# How many candidates the odds judge: those with the most words in common.
+MOST_WEIGHED = 6
+# Of longer texts the odds say nothing; from this many sentences on, more count as many.
+_MOST_TOLD = 4
+_MOST_SENTENCES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class Match:
 def compare(new: str, old: str) -> Verdict:
     """How a new text relates to an old one."""
     pair = _Pair(new, old)
-    return pair.weighed() if pair.uncertain else pair.verdict
+    return _weigh([pair])[0] if pair.uncertain else pair.verdict
 
 
 class _Pair:
@@ -76,6 +80,7 @@ class _Pair:
         self._ours = statements(new, self._language)
         self._theirs = statements(old, self._language)
         self._change = change_in(new, self._language)
+        self._turned = self._apart = False
         self._ruled = by_rules(self._ours, self._theirs, self._change)
         self.verdict = self._judged()
 
@@ -83,8 +88,14 @@ class _Pair:
         if self.new.split() == self.old.split():
             return Verdict("duplicate", certain=True, score=1.0)
         ruled = self._ruled
-        if ruled.likeness in ("duplicate", "extends") and _switched(self.new, self.old):
+        texts = (self.new, self.old)
+        self._turned = ruled.likeness in ("duplicate", "extends") and switched(texts)
+        if self._turned:
             ruled = replace(ruled, likeness="sibling", certain=False, firm=True)
+        sides = (self._ours, self._theirs)
+        self._apart = ruled.likeness == "duplicate" and told_apart(texts, sides, self._language)
+        if self._apart:
+            ruled = replace(ruled, likeness="restates", certain=False)
         if ruled.likeness == "update" and not ruled.said and self._same_values(ruled):
             # "at half past two", "at 14:30": other figures for the same value.
             ruled = replace(ruled, likeness="restates", certain=False, firm=True)
@@ -109,24 +120,52 @@ class _Pair:
     @property
     def uncertain(self) -> bool:
         """Whether the odds may say more than the rules; of a whole page they say nothing."""
-        if self.verdict.likeness in ("duplicate", "restates") or self.verdict.said:
+        settled = self.verdict.likeness in ("duplicate", "restates") and not self._apart
+        if settled or self.verdict.said:
             return False
         parsed = bool(self._ours and self._theirs)
         told = [len(sentences(text)) for text in (self.new, self.old)]
         fewest = min(len(self.new.split()), len(self.old.split()))
-        return parsed and max(told) <= _MOST_READ and fewest > 1
+        return parsed and max(told) <= _MOST_TOLD and fewest > 1
+
+    @cached_property
+    def unread(self) -> reader.Unread | None:
+        """The pair with its signs and what these say; None if the texts have nothing in common."""
+        signs = self.signs(whole=False)
+        return self._with(signs) if share_anything(signs) else None
+
+    def unread_anyway(self) -> reader.Unread:
+        return self.unread or self._with(self.signs(whole=True))
+
+    def _with(self, signs: Signs) -> reader.Unread:
+        several = len(sentences(self.old)) > 1
+        texts = self.closest if several else (self.new, self.old)
+        return reader.Unread(*texts, signs, odds(signs))
 
     def weighed(self) -> Verdict:
-        signs = self.signs(whole=False)
-        if not share_anything(signs):
+        """The verdict by the odds, where the texts have anything in common."""
+        if self.unread is None:
             return self.verdict
-        return self._with_reason(_weighed(self.verdict, signs, odds(signs)))
+        return self._with_reason(by_signs(self.verdict, self.unread.signs, self.unread.odds))
+
+    def read(self, unread: reader.Unread, found: Odds) -> Verdict:
+        """The verdict by the odds that were found by reading."""
+        elsewhere = self._change.former and not unread.signs["former value named"]
+        # "8443 instead of 8080" repeats "8443"; what it replaces stands in another text.
+        repeated = self.verdict.likeness == "extends" and elsewhere
+        if repeated or self._turned:
+            return self.verdict
+        return self._with_reason(by_reading(self.verdict, unread.signs, unread.odds, found))
+
+    @cached_property
+    def closest(self) -> tuple[str, str]:
+        """The two sentences that belong together."""
+        return closest_sentences(sentences(self.new), sentences(self.old))
 
     def signs(self, *, whole: bool) -> dict[str, float]:
         """The signs of the two sentences that belong together, and what each text says beside them."""
-        language = self._language
+        language, texts = self._language, self.closest
         told, known = sentences(self.new), sentences(self.old)
-        texts = closest_sentences(told, known)
         more = [min(_MOST_SENTENCES, len(told)) - 1, min(_MOST_SENTENCES, len(known)) - 1]
         more = [
             count or int(part not in said)
@@ -151,13 +190,6 @@ class _Pair:
         if verdict.likeness == "duplicate" and reason_of(self.new) not in ("", reason_of(self.old)):
             return replace(verdict, likeness="extends")
         return verdict
-
-
-def _switched(new: str, old: str) -> bool:
-    """Whether one says "on" where the other says "off": small words that turn the meaning round."""
-    ours, theirs = (frozenset(_WORD.findall(text.lower())) for text in (new, old))
-    mine, other = ours - theirs, theirs - ours
-    return any((a in mine and b in other) or (b in mine and a in other) for a, b in _SWITCHES)
 
 
 def signs_between(new: str, old: str) -> dict[str, float]:
@@ -189,8 +221,11 @@ def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
         key=lambda key: pairs[key].verdict.score,
         reverse=True,
     )
-    weighed = {key: pairs[key].weighed() for key in near[:MOST_WEIGHED]}
-    faint = sorted((key for key in weighed if _faint(weighed[key])), key=lambda k: weighed[k].score)
+    near = near[:MOST_WEIGHED]
+    weighed = dict(zip(near, _weigh([pairs[key] for key in near]), strict=True))
+    faint = sorted(
+        (key for key in weighed if is_faint(weighed[key])), key=lambda k: weighed[k].score
+    )
     for key in faint[:-1]:
         # Of several guesses only the best is told.
         weighed[key] = pairs[key].verdict
@@ -199,9 +234,30 @@ def related(text: str, candidates: Iterable[tuple[str, str]]) -> list[Match]:
     return sorted(found, key=_rank, reverse=True)
 
 
-def _faint(verdict: Verdict) -> bool:
-    """Whether it is not much more than a guess."""
-    return verdict.weighed and verdict.score < _ALIKE
+def _weigh(pairs: Sequence[_Pair]) -> list[Verdict]:
+    """The verdicts by the odds: of pairs that may be about one thing, after reading them."""
+    verdicts = [pair.weighed() for pair in pairs]
+    if not reader.known():
+        return verdicts
+    chosen = _worth_reading(pairs)
+    found = reader.read([unread for _, unread in chosen])
+    for (at, unread), one in zip(chosen, found, strict=True):
+        verdicts[at] = pairs[at].read(unread, one)
+    return verdicts
+
+
+def _worth_reading(pairs: Sequence[_Pair]) -> list[tuple[int, reader.Unread]]:
+    """The likeliest pairs; if none is likely, the least unlikely one."""
+    found = [(at, pair.unread) for at, pair in enumerate(pairs) if pair.unread is not None]
+    found.sort(key=lambda one: one[1].odds.other)
+    likely = [one for one in found if one[1].odds.other < LIKELY_OTHER]
+    if likely:
+        return likely[:MOST_READ]
+    if not found and pairs:
+        # Texts without a common word may say the same: the nearest in meaning.
+        nearest = max(range(len(pairs)), key=lambda at: in_common(pairs[at].new, pairs[at].old))
+        found = [(nearest, pairs[nearest].unread_anyway())]
+    return [one for one in found[:1] if one[1].odds.other < _OTHER]
 
 
 def nearest(text: str, candidates: Iterable[tuple[str, str]]) -> Match | None:
@@ -233,112 +289,3 @@ def _together(table: Sequence[Sequence[Verdict]], change: Change) -> Verdict:
     if len(table) == len(table[0]) == 1 or all(kind == "unrelated" for kind in kinds):
         return closest
     return Verdict("sibling", score=closest.score, cue=change.cue)
-
-
-# How probable it must be that both say the same or hold two values of one thing, to tell it: telling
-# costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
-TOLD = 0.28
-# Of two sentences in nearly the same words the rules know more: siblings mostly repeat a sentence.
-_ALIKE = 0.36
-# The rules see two things ("API v1", "API v2"), in whatever words.
-_FIRM = 0.38
-# Less is enough where the words speak of a change.
-_CHANGED = 0.12
-# So much is needed where form speaks against it: another speaker, a denial.
-_EVEN = 0.5
-_SURE = 0.7
-_NEVER = 2.0
-# From here on the other text is at least worth naming.
-NAMED = 0.2
-# A sentence with this many other words, small ones included, was told anew.
-_ANEW = 2
-_ANEW_BY_ANOTHER = 3
-# How much of what is needed one of the two readings must reach alone.
-_CLEAR = 0.75
-# How many times more likely another value is than the same one, where the words speak of a change.
-_CHANGE_COUNTS = 3.0
-# From here on it need not be saved again, if no figure, name, day, negation or condition differs.
-_KNOWN = 0.95
-# How near in meaning two texts must be, if one denies and the other does not.
-_NOT_APART = 0.4
-# How much of the words of each the other must say, too, in these or near words.
-_SAID_BY_BOTH = 0.7
-# How many candidates the odds judge: those with the most words in common.
-MOST_WEIGHED = 6
-# Of longer texts the odds say nothing; from this many sentences on, more count as many.
-_MOST_READ = 4
-_MOST_SENTENCES = 3
-
-
-def _weighed(verdict: Verdict, signs: Signs, found: Odds) -> Verdict:
-    """The verdict where the rules are not sure; it retires no memory."""
-    value = found.value * (_CHANGE_COUNTS if signs["cue anywhere"] else 1)
-    likeness: Likeness = "restates" if found.same >= value or _same_values(signs) else "update"
-    probable = found.same + found.value
-    needed = _needed(verdict, signs, likeness)
-    clear = max(found.same, found.value) >= max(found.more, _CLEAR * needed)
-    if probable < needed or not clear:
-        return _named(verdict, probable)
-    denies = signs["denied"] and verdict.likeness == "update"
-    if likeness == verdict.likeness or (likeness == "restates" and denies):
-        return _named(verdict, probable)
-    known = likeness == "restates" and found.same >= _KNOWN and verdict.likeness != "update"
-    # Without the meaning of words the odds are not sure enough to leave a text unsaved.
-    if known and "meaning" in signs and not _tells_apart(signs):
-        likeness = "duplicate"
-    return replace(verdict, likeness=likeness, certain=False, score=probable, weighed=True)
-
-
-def _named(verdict: Verdict, probable: float) -> Verdict:
-    """The verdict of the rules; what is perhaps about the same thing is a sibling at least."""
-    if verdict.likeness != "unrelated" or probable < NAMED:
-        return verdict
-    return replace(verdict, likeness="sibling", score=probable, weighed=True)
-
-
-def _far_apart(signs: Signs) -> bool:
-    """Whether the words are too far apart in meaning for one to be the other, said with "not"."""
-    return signs.get("meaning", 1.0) < _NOT_APART and not signs["same values"]
-
-
-def _same_values(signs: Signs) -> bool:
-    """Whether all figures and days stand for the same, and nothing else that may be a value differs."""
-    apart = ("names differ", "another of its kind", "cue anywhere")
-    return bool(signs["all values agree"]) and not any(signs[name] for name in apart)
-
-
-def _needed(verdict: Verdict, signs: Signs, likeness: Likeness) -> float:
-    """How probable it must be: of two sentences that differ in a word or two the rules know more."""
-    if verdict.likeness == "extends":
-        return _NEVER if likeness == "update" or verdict.certain else _SURE
-    if signs["cue anywhere"]:
-        return _ALIKE if verdict.firm else _CHANGED
-    if likeness == "update" and signs["opposed"]:
-        return _NEVER
-    if _told_anew(signs):
-        denies = signs["denied"] and _far_apart(signs)
-        return _FIRM if verdict.firm else _EVEN if denies else TOLD
-    return _needed_in_one_form(verdict, signs)
-
-
-def _needed_in_one_form(verdict: Verdict, signs: Signs) -> float:
-    """The same of two sentences of which one repeats most words of the other."""
-    settled = verdict.certain or verdict.firm or verdict.likeness == "update"
-    if settled or signs["opposed"] or signs["narrowed"]:
-        return _NEVER
-    if signs["denied"] or not signs["same speaker"]:
-        return _NEVER if signs["person of one"] else _EVEN
-    return _ALIKE if signs["both say more"] else _SURE
-
-
-def _told_anew(signs: Signs) -> bool:
-    one_view = signs["same speaker"] or signs["same values"]
-    return signs["other words"] >= (_ANEW if one_view else _ANEW_BY_ANOTHER)
-
-
-def _tells_apart(signs: Signs) -> bool:
-    """Whether anything but plain words differs, or a text says more than the sentence compared."""
-    names = ("opposed", "denied", "narrowed", "one of several", "cue anywhere", "beside anywhere")
-    more = signs["more sentences in new"] or signs["more sentences in old"]
-    apart = any(signs[name] for name in names) or signs["least alike"] < _SAID_BY_BOTH
-    return bool(more or apart or not signs["clean"] or not signs["same speaker"])

@@ -149,6 +149,12 @@ def _dot(ours: Any, theirs: Any, *, whole: bool) -> float:
     return float(sum(numpy.multiply(ours, theirs).tolist()))
 
 
+def numbers_of(word: str) -> list[int]:
+    """The numbers of a word's pieces in the table's vocabulary; none if a part is unknown."""
+    table = _table()
+    return _pieces(word, table.pieces) if table else []
+
+
 def _pieces(word: str, known: dict[str, int]) -> list[int]:
     """The longest known pieces of a word, from its start; none if a part is unknown."""
     found = []

@@ -85,12 +85,18 @@ def odds(signs: Signs) -> Odds:
     return Odds(*(sum(column) / len(answers) for column in zip(*answers, strict=True)))
 
 
-def _hidden(weights: Weights, signs: Signs) -> list[float]:
-    """The sums of the hidden layers, one network after the other."""
-    given = [
+def standardised(signs: Signs) -> list[float]:
+    """Each sign by its distance from its mean, in standard deviations."""
+    weights = _weights()
+    return [
         max(-_FURTHEST, min(_FURTHEST, (signs.get(name, mean) - mean) / spread))
         for name, mean, spread in zip(weights.names, weights.means, weights.spreads, strict=True)
     ]
+
+
+def _hidden(weights: Weights, signs: Signs) -> list[float]:
+    """The sums of the hidden layers, one network after the other."""
+    given = standardised(signs)
     return [one for network in weights.networks for one in _sums(network.hidden, given)]
 
 

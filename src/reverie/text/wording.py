@@ -13,17 +13,103 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise
 from posixpath import commonprefix
+from unicodedata import category
 
+from reverie.text.alignment import differing
 from reverie.text.lexicon import folded
-from reverie.text.statements import Token, claim_of
+from reverie.text.statements import Statement, Token, claim_of, sentences
+from reverie.text.word_classes import forms
 
 _WORD = re.compile(r"\w+")
 _POSSESSOR = re.compile(r"(\w+)['’]s\b")
 _PERSON = re.compile(r"\b(?:he|she|they|er|sie|ils?|elles?|él|ell[oa]s?)\b", re.I)
 _VALUES = ("number", "day")
+# Words and signs that are more than punctuation: a thumb up or down, an arrow.
+_ANY_WORD = re.compile(r"\w+|[^\w\s.,;:!?'’\"()\[\]*`~_–—-]")
+_SWITCHES = (
+    ("on", "off"),
+    ("in", "out"),
+    ("up", "down"),
+    ("an", "aus"),
+    ("ein", "aus"),
+    ("auf", "zu"),
+)
+# Where one of these stands, the order of the other words may be what is said.
+_ORDER_WORDS = """
+then first last afterwards before after unless than instead no not but above below over under
+> < → ← / =
+dann erst zuerst danach vor nach bevor statt uber unter nicht kein
+puis abord ensuite avant apres sauf sur sous pas
+luego primero antes despues salvo sobre bajo
+"""
+_ORDERS = frozenset(_ORDER_WORDS.split())
+_PLACE_WORDS = """
+above below over under behind between into from to before after opposite inside outside against without
+uber unter vor hinter nach neben ohne gegen aus sur sous avant apres avec sans entre
+sobre bajo antes despues con sin
+"""
+_PLACES = frozenset(_PLACE_WORDS.split())
+_NO = frozenset({"no", "not", "none", "non", "nein", "aucun", "t"})
+# Written in capitals, two letters are no small word: EN, DE.
+_ABBREVIATION = re.compile(r"(?<!\d)(?<!\d )\b[A-Z]{2,}\b")
 # Without common words nothing is known about their places.
 _UNKNOWN = 0.5
 _MOST_OTHERS = 5
+
+
+def told_apart(
+    texts: tuple[str, str],
+    statements: tuple[Sequence[Statement], Sequence[Statement]],
+    language: str,
+) -> bool:
+    """Whether two texts that seem to say the same differ in something that may turn the meaning round.
+
+    To be taken for a repetition a text must say what a statement of the other says, no less: "the lift
+    is running" leaves out more than a word of "the lift is out of service".
+    """
+    new, old = (_all_words_of(text) for text in texts)
+    if new == old:
+        return False
+    short = [set(_ABBREVIATION.findall(text)) for text in texts]
+    if _reordered(new, old) or (short[0] - short[1] and short[1] - short[0]):
+        return True
+    mine, other = set(new) - set(old), set(old) - set(new)
+    no = forms(language).negations | _NO
+    if bool(mine & no) != bool(other & no) or any(map(_is_sign, mine | other)):
+        return True
+    if (mine & _PLACES and other & _PLACES) or len(sentences(texts[0])) > len(statements[0]):
+        return True
+    return not all(any(_equal(one, known) for known in statements[1]) for one in statements[0])
+
+
+def _equal(new: Statement, old: Statement) -> bool:
+    return differing(new.content, old.content) == ((), ())
+
+
+def _is_sign(word: str) -> bool:
+    """Whether it is part of a name, or a sign that stands for a word, like a thumb up."""
+    return "_" in word or (category(word[0]) == "So" and word != "°")
+
+
+def switched(texts: tuple[str, str]) -> bool:
+    """Whether one says "on" where the other says "off": small words that turn the meaning round."""
+    new, old = (set(_all_words_of(text)) for text in texts)
+    mine, other = new - old, old - new
+    return any((a in mine and b in other) or (b in mine and a in other) for a, b in _SWITCHES)
+
+
+def _reordered(new: Sequence[str], old: Sequence[str]) -> bool:
+    """Whether the words that both have come in another order, and the order may matter."""
+    both = set(new) & set(old)
+    if both.isdisjoint(_ORDERS):
+        return False
+    mine, other = ([word for word in side if word in both] for side in (new, old))
+    return Counter(mine) == Counter(other) and mine != other
+
+
+@lru_cache(maxsize=4_096)
+def _all_words_of(text: str) -> tuple[str, ...]:
+    return tuple(_ANY_WORD.findall(folded(claim_of(text)).lower()))
 
 
 def wording_signs(
