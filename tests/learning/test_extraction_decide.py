@@ -147,10 +147,10 @@ def test_what_is_probably_a_newer_value_is_asked_about() -> None:
 
 def test_a_newer_value_is_asked_about_sooner_than_another_wording() -> None:
     newer = (
-        "Nadia runs the Kisumu field office",
-        "head of our Kisumu office: Joseph Otieno",
+        "Grandpa drives the twins to school.",
+        "The twins are driven to school by Mrs Petrov from next door.",
     )
-    again = ("Never seat me next to Bernd.", "I'd rather not share a desk with Bernd.")
+    again = ("Macbeth: Ravi", "The title part in the Scottish play went to Ravi")
     odds = {pair: compare(pair[1], pair[0]) for pair in (newer, again)}
     assert [one.likeness for one in odds.values()] == ["update", "restates"]
     assert all(0.3 < one.score < 0.65 for one in odds.values())

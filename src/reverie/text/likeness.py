@@ -44,6 +44,8 @@ _ORDER: tuple[Likeness, ...] = (
 _SPOKEN_OF = _ORDER.index("sibling")
 # How probable it must be by the signs that two texts are about different things, to leave them unread.
 _OTHER = 0.98
+# The same where one of them has several sentences: the model learnt little of such texts.
+_OTHER_OF_SEVERAL = 0.75
 # How many candidates are read, since reading takes time.
 MOST_READ = 3
 # How many candidates the odds judge: those with the most words in common.
@@ -249,15 +251,19 @@ def _weigh(pairs: Sequence[_Pair]) -> list[Verdict]:
 def _worth_reading(pairs: Sequence[_Pair]) -> list[tuple[int, reader.Unread]]:
     """The likeliest pairs; if none is likely, the least unlikely one."""
     found = [(at, pair.unread) for at, pair in enumerate(pairs) if pair.unread is not None]
-    found.sort(key=lambda one: one[1].odds.other)
-    likely = [one for one in found if one[1].odds.other < LIKELY_OTHER]
-    if likely:
-        return likely[:MOST_READ]
     if not found and pairs:
         # Texts without a common word may say the same: the nearest in meaning.
         nearest = max(range(len(pairs)), key=lambda at: in_common(pairs[at].new, pairs[at].old))
         found = [(nearest, pairs[nearest].unread_anyway())]
-    return [one for one in found[:1] if one[1].odds.other < _OTHER]
+    found = sorted((one for one in found if _is_open(one[1])), key=lambda one: one[1].odds.other)
+    likely = [one for one in found if one[1].odds.other < LIKELY_OTHER]
+    return likely[:MOST_READ] or found[:1]
+
+
+def _is_open(unread: reader.Unread) -> bool:
+    signs = unread.signs
+    several = signs["more sentences in new"] or signs["more sentences in old"]
+    return unread.odds.other < (_OTHER_OF_SEVERAL if several else _OTHER)
 
 
 def nearest(text: str, candidates: Iterable[tuple[str, str]]) -> Match | None:

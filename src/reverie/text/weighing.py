@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from reverie.text.comparison import Likeness, Verdict
 from reverie.text.odds import Odds
-from reverie.text.signs import Signs
+from reverie.text.signs import Signs, share_anything
 
 # How probable it must be that both say the same or hold two values of one thing, to tell it: telling
 # costs a line. `benchmarks/fit_odds.py` shows what each threshold notices and what it tells for nothing.
@@ -61,6 +61,8 @@ def by_reading(verdict: Verdict, signs: Signs, before: Odds, found: Odds) -> Ver
     if probable >= needed and max(found.same, found.value) >= found.more:
         if likeness == verdict.likeness:
             return verdict
+        if found.same >= _KNOWN and by_signs(verdict, signs, before).likeness == "duplicate":
+            likeness = "duplicate"
         return replace(verdict, likeness=likeness, score=probable, weighed=True)
     if verdict.likeness == "update" and probable < _DOUBTED:
         return replace(verdict, likeness="sibling")
@@ -75,7 +77,8 @@ def _needed_after_reading(verdict: Verdict, signs: Signs, before: Odds) -> float
         return _NEVER
     if signs["opposed"]:
         return _READ_OPPOSED
-    needed = READ if before.other < LIKELY_OTHER else _READ_AGAINST_SIGNS
+    likely = before.other < LIKELY_OTHER and share_anything(signs)
+    needed = READ if likely else _READ_AGAINST_SIGNS
     if signs["cue anywhere"]:
         needed = _CHANGED
     return max(needed, _READ_FIRM) if verdict.firm else needed
