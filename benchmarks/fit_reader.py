@@ -232,12 +232,12 @@ def trained(model: Tree, vectors: Tree, examples: Sequence[Example], steps: int 
         lost = optax.softmax_cross_entropy_with_integer_labels(sums, batch.readings)
         return (lost * batch.weights).sum() / batch.weights.sum()
 
-    @jax.jit
-    def step(model: Tree, state: Tree, batch: Batch, key: Tree) -> tuple[Tree, Tree, Tree]:
+    def taken(model: Tree, state: Tree, batch: Batch, key: Tree) -> tuple[Tree, Tree, Tree]:
         lost, changes = jax.value_and_grad(loss)(model, batch, key)
         changes, state = stepper.update(changes, state, model)
         return optax.apply_updates(model, changes), state, lost
 
+    step = jax.jit(taken)
     done, mean = 0, 0.0
     while done < planned:
         for batch in batches(examples, chance):
@@ -286,13 +286,11 @@ def write(model: Tree, vectors: NDArray[np.float32]) -> None:
             else:
                 parts[place], parts[f"{place}, scales"] = bytes_of(np.asarray(part), 0)
     halved = {"places"}
-    np.savez(
-        reader.FOLDER / "layers.npz",
-        **{
-            name: np.asarray(part, np.float16 if name in halved else part.dtype)
-            for name, part in parts.items()
-        },
-    )
+    rounded: dict[str, Any] = {
+        name: np.asarray(part, np.float16 if name in halved else part.dtype)
+        for name, part in parts.items()
+    }
+    np.savez(reader.FOLDER / "layers.npz", **rounded)
 
 
 def main() -> None:

@@ -18,14 +18,13 @@ from fit_odds import (
     MINIMAL,
     READING_OF,
     name_of,
-    pairs,
     project_pairs,
     readings_of,
     short_pairs,
     strange_pairs,
     words_for,
 )
-from judgement import DATA
+from judgement import DATA, pairs
 
 from reverie.memory.format.manifest import Candidates
 from reverie.text.likeness import signs_between
