@@ -132,7 +132,7 @@ _PLAINLY = re.compile(
 )
 _BRIEFING = re.compile(
     r"\b(?:remember|note|mind|memory)\b[^a-z]{0,3}(?:that |this |the following )?[:,]? ?(?:you(?!['’]ll find| will find| can find)(?:'re| are| will| should| can)?\b"
-    r"|your (?:goal|task|job|role|answer)|the (?:target|goal|key|user|reader|audience|character|most important))",
+    r"|your (?:goal|task|job|role|answer)|the (?:target|goal|user|reader|audience|character|most important|key (?:is|to|points?|things?|takeaways?|message|idea|facts?)\b|key:))",
     re.I,
 )
 # "Remember, practice makes perfect" is about nothing in particular.
@@ -149,7 +149,7 @@ _WORKPIECE = re.compile(
     re.I,
 )
 _FOR_NOW = re.compile(
-    r"\b(?:for now|for the moment|for today|this time|temporarily|for this|in this (?:conversation|chat|session|function|file"
+    r"\b(?:for now|for the moment|for today|this time|temporarily|for this(?! (?:year|month|week|quarter|season|term)\b)|in this (?:conversation|chat|session|function|file"
     r"|task|pr|branch|story|game|exercise)|when you (?:write|do|make|implement|fix|change|review) (?:the|this|that|it))\b",
     re.I,
 )

@@ -18,7 +18,7 @@ from reverie.learning.extraction.speech_signs import POINTS, TEXT_WORK
 LONGEST_SENTENCE = 400
 
 # No sentence ends after a title or an abbreviation, nor between a day and its month: "17. März".
-_ABBREVIATED = "e.g. i.e. vs. z.B. Dr. Mr. Mrs. Ms. Prof. St. Nr. Fr. Hr. Sr. Sra."
+_ABBREVIATED = "e.g. i.e. vs. z.B. Dr. Mr. Mrs. Ms. M. Mme. Mlle. Prof. St. Nr. Fr. Hr. Sr. Sra."
 _END = re.compile(
     r"(?<=[.!?…])"
     + "".join(rf"(?<!\b{re.escape(one)})" for one in _ABBREVIATED.split())
