@@ -134,5 +134,8 @@ def test_what_one_asks_to_remember_is_kept(keeper: Keeper, fact: str) -> None:
 
 
 def test_a_briefing_is_still_no_memory(keeper: Keeper) -> None:
-    for text in ("Remember: the key is to sound friendly.", "Remember: for this story he is a spy."):
+    for text in (
+        "Remember: the key is to sound friendly.",
+        "Remember: for this story he is a spy.",
+    ):
         assert learnt(keeper, text) == []
