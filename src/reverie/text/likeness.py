@@ -46,8 +46,8 @@ _SPOKEN_OF = _ORDER.index("sibling")
 _OTHER = 0.98
 # The same where one of them has several sentences: the model learnt little of such texts.
 _OTHER_OF_SEVERAL = 0.75
-# How many candidates are read, since reading takes time.
-MOST_READ = 3
+# How many candidates are read: reading takes time, and with three hardly less is told for nothing.
+MOST_READ = 1
 # How many candidates the odds judge: those with the most words in common.
 MOST_WEIGHED = 6
 # Of longer texts the odds say nothing; from this many sentences on, more count as many.
@@ -250,10 +250,13 @@ def _weigh(pairs: Sequence[_Pair]) -> list[Verdict]:
 
 def _worth_reading(pairs: Sequence[_Pair]) -> list[tuple[int, reader.Unread]]:
     """The likeliest pairs; if none is likely, the least unlikely one."""
-    found = [(at, pair.unread) for at, pair in enumerate(pairs) if pair.unread is not None]
-    if not found and pairs:
+    # Reading changes nothing that the rules are certain of.
+    doubtful = [at for at, pair in enumerate(pairs) if not pair.verdict.certain]
+    shared = [(at, pairs[at].unread) for at in doubtful]
+    found = [(at, unread) for at, unread in shared if unread is not None]
+    if doubtful and not found:
         # Texts without a common word may say the same: the nearest in meaning.
-        nearest = max(range(len(pairs)), key=lambda at: in_common(pairs[at].new, pairs[at].old))
+        nearest = max(doubtful, key=lambda at: in_common(pairs[at].new, pairs[at].old))
         found = [(nearest, pairs[nearest].unread_anyway())]
     found = sorted((one for one in found if _is_open(one[1])), key=lambda one: one[1].odds.other)
     likely = [one for one in found if one[1].odds.other < LIKELY_OTHER]
