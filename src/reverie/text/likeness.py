@@ -26,7 +26,7 @@ from reverie.text.statements import (
     statements,
 )
 from reverie.text.values import compare_values, values_in
-from reverie.text.weighing import LIKELY_OTHER, by_reading, by_signs, is_faint
+from reverie.text.weighing import by_reading, by_signs, is_faint
 from reverie.text.word_classes import language_of
 from reverie.text.wording import switched, told_apart
 
@@ -249,7 +249,7 @@ def _weigh(pairs: Sequence[_Pair]) -> list[Verdict]:
 
 
 def _worth_reading(pairs: Sequence[_Pair]) -> list[tuple[int, reader.Unread]]:
-    """The likeliest pairs; if none is likely, the least unlikely one."""
+    """The pairs that are likeliest to be about one thing."""
     # Reading changes nothing that the rules are certain of.
     doubtful = [at for at, pair in enumerate(pairs) if not pair.verdict.certain]
     shared = [(at, pairs[at].unread) for at in doubtful]
@@ -258,9 +258,8 @@ def _worth_reading(pairs: Sequence[_Pair]) -> list[tuple[int, reader.Unread]]:
         # Texts without a common word may say the same: the nearest in meaning.
         nearest = max(doubtful, key=lambda at: in_common(pairs[at].new, pairs[at].old))
         found = [(nearest, pairs[nearest].unread_anyway())]
-    found = sorted((one for one in found if _is_open(one[1])), key=lambda one: one[1].odds.other)
-    likely = [one for one in found if one[1].odds.other < LIKELY_OTHER]
-    return likely[:MOST_READ] or found[:1]
+    found = [one for one in found if _is_open(one[1])]
+    return sorted(found, key=lambda one: one[1].odds.other)[:MOST_READ]
 
 
 def _is_open(unread: reader.Unread) -> bool:

@@ -46,7 +46,7 @@ READ = 0.15
 _READ_AGAINST_SIGNS = 0.55
 _READ_FIRM = 0.65
 _READ_OPPOSED = 0.75
-LIKELY_OTHER = 0.9
+_LIKELY_OTHER = 0.9
 # An update that only words suggest is none, if it is less probable than this after reading.
 _DOUBTED = 0.1
 
@@ -77,7 +77,7 @@ def _needed_after_reading(verdict: Verdict, signs: Signs, before: Odds) -> float
         return _NEVER
     if signs["opposed"]:
         return _READ_OPPOSED
-    likely = before.other < LIKELY_OTHER and share_anything(signs)
+    likely = before.other < _LIKELY_OTHER and share_anything(signs)
     needed = READ if likely else _READ_AGAINST_SIGNS
     if signs["cue anywhere"]:
         needed = _CHANGED
